@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Prints size and alignment of each public struct, for check-abi.sh. */
+#include <stdio.h>
+
+#include "smelt/base.h"
+#include "smelt/context.h"
+#include "smelt/tensor.h"
+
+#define PRINT(type) (void)printf("%s %zu %zu\n", #type, sizeof(type), _Alignof(type))
+
+int main(void) {
+  PRINT(smelt_attrs);
+  PRINT(smelt_context_desc);
+  PRINT(smelt_counters);
+  PRINT(smelt_error);
+  PRINT(smelt_op_info);
+  return 0;
+}
