@@ -1,0 +1,537 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Tensor operations. Generated from src/ir/ops.def by opgen: do not edit.
+ *
+ * Every operation takes its operands and returns a reference that is the
+ * caller's. None fails: a wrong call returns a poisoned tensor with
+ * ERR_ARGUMENT, ERR_SHAPE, ERR_DTYPE, ERR_DEVICE, ERR_STALE or ERR_MEMORY, and a
+ * poisoned operand passes its cause on. Nothing is computed until a value is
+ * needed. All operations are thread-safe.
+ *
+ * Operations with several operands or a scalar operand are macros too: they
+ * evaluate operands from left to right, each once, and accept C scalars
+ * (macros.h says how). (smelt_add)(x, y) is the function.
+ *
+ * Vocabulary: an *integer* is i8 to i64 or u8 to u64, a *float* f32 or f64, a
+ * *number* either. Dtypes of tensors are promoted and shapes broadcast by the
+ * rules of the Python Array API; a scalar takes the dtype of the tensors beside
+ * it. `dims` has `rank` extents, NULL is allowed for rank 0. */
+#ifndef SMELT_OPS_H
+#define SMELT_OPS_H
+
+#include "smelt/macros.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* --- Creation --- */
+
+/* A tensor of zeros (false for bool).
+ * Result: `dtype` (any dtype), shape `dims`. */
+SMELT_API SMELT_GIVES
+smelt_tensor *smelt_zeros(smelt_context *ctx, smelt_dtype dtype, int rank, const int64_t *dims);
+
+/* A tensor of ones (true for bool).
+ * Result: `dtype` (any dtype), shape `dims`. */
+SMELT_API SMELT_GIVES
+smelt_tensor *smelt_ones(smelt_context *ctx, smelt_dtype dtype, int rank, const int64_t *dims);
+
+/* A tensor filled with one value.
+ * value: any dtype, scalar.
+ * Result: `dtype`, shape `dims`. */
+SMELT_API SMELT_GIVES SMELT_TAKES(2)
+smelt_tensor *smelt_full(smelt_context *ctx, smelt_tensor *value,
+    smelt_dtype dtype, int rank, const int64_t *dims);
+#define smelt_full(ctx, value, ...) \
+  smelt__apply1_ts(smelt_full, ctx, value, __VA_ARGS__)
+
+/* start + i*step for i = 0, 1, ... while below stop (above it for a negative step).
+ * start, stop, step: number, scalar.
+ * Result: `dtype`, one axis. */
+SMELT_API SMELT_GIVES SMELT_TAKES(2, 3, 4)
+smelt_tensor *smelt_arange(smelt_context *ctx, smelt_tensor *start, smelt_tensor *stop, smelt_tensor *step,
+    smelt_dtype dtype);
+#define smelt_arange(ctx, start, stop, step, ...) \
+  smelt__apply3_t(smelt_arange, ctx, start, stop, step, __VA_ARGS__)
+
+/* Uniform random numbers in [0, 1), from Philox 4x32-10 at the flat index.
+ * Result: `dtype` (float), shape `dims`. */
+SMELT_API SMELT_GIVES
+smelt_tensor *smelt_rand(smelt_context *ctx, smelt_dtype dtype, int rank, const int64_t *dims);
+
+/* Normal random numbers (mean 0, variance 1), by Box and Muller's transform.
+ * Result: `dtype` (float), shape `dims`. */
+SMELT_API SMELT_GIVES
+smelt_tensor *smelt_randn(smelt_context *ctx, smelt_dtype dtype, int rank, const int64_t *dims);
+
+/* --- Conversion --- */
+
+/* Conversion: floats to integers truncate and saturate (NaN gives 0), integers wrap, bool is not-zero.
+ * x: any dtype, tensor.
+ * Result: `dtype`, shape of x. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_astype(smelt_tensor *x, smelt_dtype dtype);
+
+/* --- Arithmetic --- */
+
+/* Sum; integers wrap.
+ * x, y: number, tensor or scalar.
+ * Result: promoted dtype, shapes broadcast. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1, 2)
+smelt_tensor *smelt_add(smelt_tensor *x, smelt_tensor *y);
+#define smelt_add(x, y) smelt__apply2(smelt_add, x, y)
+
+/* Difference; integers wrap.
+ * x, y: number, tensor or scalar.
+ * Result: promoted dtype, shapes broadcast. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1, 2)
+smelt_tensor *smelt_subtract(smelt_tensor *x, smelt_tensor *y);
+#define smelt_subtract(x, y) smelt__apply2(smelt_subtract, x, y)
+#define smelt_sub(x, y) smelt_subtract(x, y)
+
+/* Product; integers wrap.
+ * x, y: number, tensor or scalar.
+ * Result: promoted dtype, shapes broadcast. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1, 2)
+smelt_tensor *smelt_multiply(smelt_tensor *x, smelt_tensor *y);
+#define smelt_multiply(x, y) smelt__apply2(smelt_multiply, x, y)
+#define smelt_mul(x, y) smelt_multiply(x, y)
+
+/* Quotient of floats; integers have floor_divide and trunc_divide.
+ * x, y: float, tensor or scalar.
+ * Result: promoted dtype, shapes broadcast. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1, 2)
+smelt_tensor *smelt_divide(smelt_tensor *x, smelt_tensor *y);
+#define smelt_divide(x, y) smelt__apply2(smelt_divide, x, y)
+#define smelt_div(x, y) smelt_divide(x, y)
+
+/* Quotient rounded down; an integer divided by zero gives 0.
+ * x, y: number, tensor or scalar.
+ * Result: promoted dtype, shapes broadcast. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1, 2)
+smelt_tensor *smelt_floor_divide(smelt_tensor *x, smelt_tensor *y);
+#define smelt_floor_divide(x, y) smelt__apply2(smelt_floor_divide, x, y)
+
+/* Quotient rounded toward zero; an integer divided by zero gives 0.
+ * x, y: number, tensor or scalar.
+ * Result: promoted dtype, shapes broadcast. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1, 2)
+smelt_tensor *smelt_trunc_divide(smelt_tensor *x, smelt_tensor *y);
+#define smelt_trunc_divide(x, y) smelt__apply2(smelt_trunc_divide, x, y)
+
+/* Remainder with the sign of the divisor, as Python's %; integers by zero give 0.
+ * x, y: number, tensor or scalar.
+ * Result: promoted dtype, shapes broadcast. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1, 2)
+smelt_tensor *smelt_remainder(smelt_tensor *x, smelt_tensor *y);
+#define smelt_remainder(x, y) smelt__apply2(smelt_remainder, x, y)
+
+/* Remainder with the sign of the dividend, as C's fmod; integers by zero give 0.
+ * x, y: number, tensor or scalar.
+ * Result: promoted dtype, shapes broadcast. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1, 2)
+smelt_tensor *smelt_fmod(smelt_tensor *x, smelt_tensor *y);
+#define smelt_fmod(x, y) smelt__apply2(smelt_fmod, x, y)
+
+/* Power; integers wrap, a negative integer exponent gives the truncated result.
+ * x, y: number, tensor or scalar.
+ * Result: promoted dtype, shapes broadcast. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1, 2)
+smelt_tensor *smelt_pow(smelt_tensor *x, smelt_tensor *y);
+#define smelt_pow(x, y) smelt__apply2(smelt_pow, x, y)
+
+/* The larger; NaN propagates.
+ * x, y: number, tensor or scalar.
+ * Result: promoted dtype, shapes broadcast. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1, 2)
+smelt_tensor *smelt_maximum(smelt_tensor *x, smelt_tensor *y);
+#define smelt_maximum(x, y) smelt__apply2(smelt_maximum, x, y)
+
+/* The smaller; NaN propagates.
+ * x, y: number, tensor or scalar.
+ * Result: promoted dtype, shapes broadcast. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1, 2)
+smelt_tensor *smelt_minimum(smelt_tensor *x, smelt_tensor *y);
+#define smelt_minimum(x, y) smelt__apply2(smelt_minimum, x, y)
+
+/* Angle of the point (y, x), with the first operand as ordinate.
+ * x, y: float, tensor or scalar.
+ * Result: promoted dtype, shapes broadcast. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1, 2)
+smelt_tensor *smelt_atan2(smelt_tensor *x, smelt_tensor *y);
+#define smelt_atan2(x, y) smelt__apply2(smelt_atan2, x, y)
+
+/* sqrt(x*x + y*y) without overflow in between.
+ * x, y: float, tensor or scalar.
+ * Result: promoted dtype, shapes broadcast. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1, 2)
+smelt_tensor *smelt_hypot(smelt_tensor *x, smelt_tensor *y);
+#define smelt_hypot(x, y) smelt__apply2(smelt_hypot, x, y)
+
+/* The first operand's magnitude with the second's sign.
+ * x, y: float, tensor or scalar.
+ * Result: promoted dtype, shapes broadcast. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1, 2)
+smelt_tensor *smelt_copysign(smelt_tensor *x, smelt_tensor *y);
+#define smelt_copysign(x, y) smelt__apply2(smelt_copysign, x, y)
+
+/* Negation; integers wrap.
+ * x: number, tensor.
+ * Result: dtype of x, shape of x. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_negative(smelt_tensor *x);
+#define smelt_neg(x) smelt_negative(x)
+
+/* The operand itself.
+ * x: number, tensor.
+ * Result: dtype of x, shape of x. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_positive(smelt_tensor *x);
+
+/* Magnitude; the smallest integer stays.
+ * x: number, tensor.
+ * Result: dtype of x, shape of x. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_abs(smelt_tensor *x);
+
+/* -1, 0 or 1; both zeros give +0, NaN stays NaN.
+ * x: number, tensor.
+ * Result: dtype of x, shape of x. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_sign(smelt_tensor *x);
+
+/* x*x.
+ * x: number, tensor.
+ * Result: dtype of x, shape of x. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_square(smelt_tensor *x);
+
+/* 1/x.
+ * x: float, tensor.
+ * Result: dtype of x, shape of x. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_reciprocal(smelt_tensor *x);
+
+/* --- Functions of floats --- */
+
+/* Square root.
+ * x: float, tensor.
+ * Result: dtype of x, shape of x. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_sqrt(smelt_tensor *x);
+
+/* 1/sqrt(x).
+ * x: float, tensor.
+ * Result: dtype of x, shape of x. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_rsqrt(smelt_tensor *x);
+
+/* e to the x.
+ * x: float, tensor.
+ * Result: dtype of x, shape of x. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_exp(smelt_tensor *x);
+
+/* 2 to the x.
+ * x: float, tensor.
+ * Result: dtype of x, shape of x. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_exp2(smelt_tensor *x);
+
+/* exp(x) - 1, accurate near 0.
+ * x: float, tensor.
+ * Result: dtype of x, shape of x. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_expm1(smelt_tensor *x);
+
+/* Natural logarithm.
+ * x: float, tensor.
+ * Result: dtype of x, shape of x. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_log(smelt_tensor *x);
+
+/* Binary logarithm.
+ * x: float, tensor.
+ * Result: dtype of x, shape of x. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_log2(smelt_tensor *x);
+
+/* Decimal logarithm.
+ * x: float, tensor.
+ * Result: dtype of x, shape of x. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_log10(smelt_tensor *x);
+
+/* log(1 + x), accurate near 0.
+ * x: float, tensor.
+ * Result: dtype of x, shape of x. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_log1p(smelt_tensor *x);
+
+/* Sine of radians.
+ * x: float, tensor.
+ * Result: dtype of x, shape of x. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_sin(smelt_tensor *x);
+
+/* Cosine of radians.
+ * x: float, tensor.
+ * Result: dtype of x, shape of x. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_cos(smelt_tensor *x);
+
+/* Tangent of radians.
+ * x: float, tensor.
+ * Result: dtype of x, shape of x. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_tan(smelt_tensor *x);
+
+/* Inverse sine.
+ * x: float, tensor.
+ * Result: dtype of x, shape of x. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_asin(smelt_tensor *x);
+
+/* Inverse cosine.
+ * x: float, tensor.
+ * Result: dtype of x, shape of x. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_acos(smelt_tensor *x);
+
+/* Inverse tangent.
+ * x: float, tensor.
+ * Result: dtype of x, shape of x. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_atan(smelt_tensor *x);
+
+/* Hyperbolic sine.
+ * x: float, tensor.
+ * Result: dtype of x, shape of x. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_sinh(smelt_tensor *x);
+
+/* Hyperbolic cosine.
+ * x: float, tensor.
+ * Result: dtype of x, shape of x. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_cosh(smelt_tensor *x);
+
+/* Hyperbolic tangent.
+ * x: float, tensor.
+ * Result: dtype of x, shape of x. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_tanh(smelt_tensor *x);
+
+/* Inverse hyperbolic sine.
+ * x: float, tensor.
+ * Result: dtype of x, shape of x. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_asinh(smelt_tensor *x);
+
+/* Inverse hyperbolic cosine.
+ * x: float, tensor.
+ * Result: dtype of x, shape of x. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_acosh(smelt_tensor *x);
+
+/* Inverse hyperbolic tangent.
+ * x: float, tensor.
+ * Result: dtype of x, shape of x. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_atanh(smelt_tensor *x);
+
+/* Error function.
+ * x: float, tensor.
+ * Result: dtype of x, shape of x. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_erf(smelt_tensor *x);
+
+/* 1/(1 + exp(-x)).
+ * x: float, tensor.
+ * Result: dtype of x, shape of x. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_sigmoid(smelt_tensor *x);
+
+/* Rounded down.
+ * x: float, tensor.
+ * Result: dtype of x, shape of x. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_floor(smelt_tensor *x);
+
+/* Rounded up.
+ * x: float, tensor.
+ * Result: dtype of x, shape of x. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_ceil(smelt_tensor *x);
+
+/* Rounded to nearest, half to even.
+ * x: float, tensor.
+ * Result: dtype of x, shape of x. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_round(smelt_tensor *x);
+
+/* Rounded toward zero.
+ * x: float, tensor.
+ * Result: dtype of x, shape of x. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_trunc(smelt_tensor *x);
+
+/* --- Tests --- */
+
+/* Whether the element is NaN.
+ * x: float, tensor.
+ * Result: bool, shape of x. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_isnan(smelt_tensor *x);
+
+/* Whether the element is infinite.
+ * x: float, tensor.
+ * Result: bool, shape of x. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_isinf(smelt_tensor *x);
+
+/* Whether the element is neither infinite nor NaN.
+ * x: float, tensor.
+ * Result: bool, shape of x. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_isfinite(smelt_tensor *x);
+
+/* Whether the sign bit is set (also of -0 and NaN).
+ * x: float, tensor.
+ * Result: bool, shape of x. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_signbit(smelt_tensor *x);
+
+/* x == y; NaN equals nothing.
+ * x, y: any dtype, tensor or scalar.
+ * Result: bool, shapes broadcast. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1, 2)
+smelt_tensor *smelt_equal(smelt_tensor *x, smelt_tensor *y);
+#define smelt_equal(x, y) smelt__apply2(smelt_equal, x, y)
+
+/* x != y; true for NaN.
+ * x, y: any dtype, tensor or scalar.
+ * Result: bool, shapes broadcast. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1, 2)
+smelt_tensor *smelt_not_equal(smelt_tensor *x, smelt_tensor *y);
+#define smelt_not_equal(x, y) smelt__apply2(smelt_not_equal, x, y)
+
+/* x < y; false for NaN.
+ * x, y: number, tensor or scalar.
+ * Result: bool, shapes broadcast. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1, 2)
+smelt_tensor *smelt_less(smelt_tensor *x, smelt_tensor *y);
+#define smelt_less(x, y) smelt__apply2(smelt_less, x, y)
+
+/* x <= y; false for NaN.
+ * x, y: number, tensor or scalar.
+ * Result: bool, shapes broadcast. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1, 2)
+smelt_tensor *smelt_less_equal(smelt_tensor *x, smelt_tensor *y);
+#define smelt_less_equal(x, y) smelt__apply2(smelt_less_equal, x, y)
+
+/* x > y; false for NaN.
+ * x, y: number, tensor or scalar.
+ * Result: bool, shapes broadcast. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1, 2)
+smelt_tensor *smelt_greater(smelt_tensor *x, smelt_tensor *y);
+#define smelt_greater(x, y) smelt__apply2(smelt_greater, x, y)
+
+/* x >= y; false for NaN.
+ * x, y: number, tensor or scalar.
+ * Result: bool, shapes broadcast. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1, 2)
+smelt_tensor *smelt_greater_equal(smelt_tensor *x, smelt_tensor *y);
+#define smelt_greater_equal(x, y) smelt__apply2(smelt_greater_equal, x, y)
+
+/* --- Logic and bits --- */
+
+/* Both.
+ * x, y: bool, tensor or scalar.
+ * Result: promoted dtype, shapes broadcast. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1, 2)
+smelt_tensor *smelt_logical_and(smelt_tensor *x, smelt_tensor *y);
+#define smelt_logical_and(x, y) smelt__apply2(smelt_logical_and, x, y)
+
+/* At least one.
+ * x, y: bool, tensor or scalar.
+ * Result: promoted dtype, shapes broadcast. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1, 2)
+smelt_tensor *smelt_logical_or(smelt_tensor *x, smelt_tensor *y);
+#define smelt_logical_or(x, y) smelt__apply2(smelt_logical_or, x, y)
+
+/* Exactly one.
+ * x, y: bool, tensor or scalar.
+ * Result: promoted dtype, shapes broadcast. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1, 2)
+smelt_tensor *smelt_logical_xor(smelt_tensor *x, smelt_tensor *y);
+#define smelt_logical_xor(x, y) smelt__apply2(smelt_logical_xor, x, y)
+
+/* Negation.
+ * x: bool, tensor.
+ * Result: dtype of x, shape of x. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_logical_not(smelt_tensor *x);
+
+/* Bits set in both.
+ * x, y: integer or bool, tensor or scalar.
+ * Result: promoted dtype, shapes broadcast. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1, 2)
+smelt_tensor *smelt_bitwise_and(smelt_tensor *x, smelt_tensor *y);
+#define smelt_bitwise_and(x, y) smelt__apply2(smelt_bitwise_and, x, y)
+
+/* Bits set in at least one.
+ * x, y: integer or bool, tensor or scalar.
+ * Result: promoted dtype, shapes broadcast. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1, 2)
+smelt_tensor *smelt_bitwise_or(smelt_tensor *x, smelt_tensor *y);
+#define smelt_bitwise_or(x, y) smelt__apply2(smelt_bitwise_or, x, y)
+
+/* Bits set in exactly one.
+ * x, y: integer or bool, tensor or scalar.
+ * Result: promoted dtype, shapes broadcast. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1, 2)
+smelt_tensor *smelt_bitwise_xor(smelt_tensor *x, smelt_tensor *y);
+#define smelt_bitwise_xor(x, y) smelt__apply2(smelt_bitwise_xor, x, y)
+
+/* All bits flipped.
+ * x: integer or bool, tensor.
+ * Result: dtype of x, shape of x. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_bitwise_invert(smelt_tensor *x);
+
+/* x * 2^y; a count that is negative or at least the width gives 0.
+ * x, y: integer, tensor or scalar.
+ * Result: promoted dtype, shapes broadcast. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1, 2)
+smelt_tensor *smelt_bitwise_left_shift(smelt_tensor *x, smelt_tensor *y);
+#define smelt_bitwise_left_shift(x, y) smelt__apply2(smelt_bitwise_left_shift, x, y)
+
+/* x / 2^y rounded down; a count that is negative or at least the width leaves only sign bits.
+ * x, y: integer, tensor or scalar.
+ * Result: promoted dtype, shapes broadcast. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1, 2)
+smelt_tensor *smelt_bitwise_right_shift(smelt_tensor *x, smelt_tensor *y);
+#define smelt_bitwise_right_shift(x, y) smelt__apply2(smelt_bitwise_right_shift, x, y)
+
+/* --- Choice --- */
+
+/* The second operand where the first is true, elsewhere the third.
+ * cond: bool, tensor; x, y: any dtype, tensor or scalar.
+ * Result: promoted dtype, shapes broadcast. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1, 2, 3)
+smelt_tensor *smelt_where(smelt_tensor *cond, smelt_tensor *x, smelt_tensor *y);
+#define smelt_where(cond, x, y) smelt__apply3(smelt_where, cond, x, y)
+
+/* Limited to [lo, hi]; a NaN anywhere gives NaN, lo > hi gives hi.
+ * x: number, tensor; lo, hi: number, tensor or scalar.
+ * Result: promoted dtype, shapes broadcast. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1, 2, 3)
+smelt_tensor *smelt_clip(smelt_tensor *x, smelt_tensor *lo, smelt_tensor *hi);
+#define smelt_clip(x, lo, hi) smelt__apply3(smelt_clip, x, lo, hi)
+
+#ifdef __cplusplus
+}
+#endif
+#endif

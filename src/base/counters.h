@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Counters of one context. Every module adds to its own; the public
+ * smelt_counters is filled from here. */
+#ifndef SM_BASE_COUNTERS_H
+#define SM_BASE_COUNTERS_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+typedef struct sm_counters {
+  _Atomic uint64_t operations, segments, launches, kernels_compiled, explorations;
+  _Atomic uint64_t bytes_read, bytes_written, misuses, live_references;
+} sm_counters;
+
+static inline void sm_count(_Atomic uint64_t *counter, uint64_t n) {
+  atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
+}
+
+#endif
