@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ir/op.h"
+
+#include <string.h>
+
+#include "base/error.h"
+
+static const sm_op_row rows[SM_OP_COUNT] = {
+#define OP(id, ...) [SM_OP_##id] = {__VA_ARGS__},
+#include "ir/ops.def"
+#undef OP
+};
+
+const sm_op_row *sm_op_row_of(sm_opcode code) { return &rows[code]; }
+
+sm_opcode sm_op_find(const char *name) {
+  for (int i = 0; name && i < SM_OP_COUNT; i++) {
+    if (strcmp(rows[i].name, name) == 0) return (sm_opcode)i;
+  }
+  return SM_OP_COUNT;
+}
+
+/* --- Segments ----------------------------------------------------------------- */
+
+void sm_segment_init(sm_segment *seg, const sm_allocator *allocator) {
+  memset(seg, 0, sizeof *seg);
+  sm_arena_init(&seg->arena, allocator);
+}
+
+void sm_segment_free(sm_segment *seg) {
+  const sm_allocator *allocator = seg->arena.allocator;
+  sm_vec_free(allocator, &seg->ops);
+  sm_vec_free(allocator, &seg->values);
+  sm_arena_free(&seg->arena);
+}
+
+void sm_segment_reset(sm_segment *seg) {
+  seg->ops.len = 0;
+  seg->values.len = 0;
+  sm_arena_reset(&seg->arena);
+}
+
+bool sm_segment_add_source(sm_segment *seg, const sm_value *like, uint32_t *out) {
+  if (!sm_vec_push(seg->arena.allocator, &seg->values, *like)) return false;
+  *out = (uint32_t)(seg->values.len - 1);
+  seg->values.items[*out].producer = SM_NO_OP;
+  return true;
+}
+
+bool sm_segment_append(sm_segment *seg, sm_opcode code, const sm_operand *operands, int n,
+                       const sm_value *out, uint32_t *out_value) {
+  const sm_allocator *allocator = seg->arena.allocator;
+  if (!sm_vec_reserve(allocator, &seg->ops, 1) || !sm_vec_reserve(allocator, &seg->values, 1)) return false;
+  sm_operand *copy = sm_arena_copy(&seg->arena, operands, (size_t)n * sizeof *operands);
+  if (!copy) return false;
+  *out_value = (uint32_t)seg->values.len;
+  seg->values.items[seg->values.len] = *out;
+  seg->values.items[seg->values.len++].producer = (int32_t)seg->ops.len;
+  seg->ops.items[seg->ops.len++] =
+      (sm_op){.code = (uint16_t)code, .n_operands = (uint8_t)n, .out = *out_value, .operands = copy};
+  return true;
+}
+
+/* --- Verification --------------------------------------------------------------- */
+
+static smelt_status verify_use(const sm_segment *seg, size_t op_index, const sm_operand *operand,
+                               smelt_error *err) {
+  if (operand->use.value >= seg->values.len) {
+    return sm_error_set(err, SMELT_ERR_INTERNAL, "operation %zu uses value %u of %zu", op_index,
+                        operand->use.value, seg->values.len);
+  }
+  const sm_value *value = &seg->values.items[operand->use.value];
+  if (value->producer >= (int32_t)op_index) {
+    return sm_error_set(err, SMELT_ERR_INTERNAL, "operation %zu uses a value that operation %d defines",
+                        op_index, value->producer);
+  }
+  if (operand->dtype != value->dtype) {
+    return sm_error_set(err, SMELT_ERR_INTERNAL, "operation %zu uses a %s value as %s", op_index,
+                        smelt_dtype_name(value->dtype), smelt_dtype_name(operand->dtype));
+  }
+  if (operand->use.status == SM_READ_WRITE && value->live) {
+    return sm_error_set(err, SMELT_ERR_INTERNAL, "operation %zu is the last use of a value that lives on",
+                        op_index);
+  }
+  return SMELT_OK;
+}
+
+/* No operand may follow a READ_WRITE use of its value. */
+static smelt_status verify_last_uses(const sm_segment *seg, bool *gone, smelt_error *err) {
+  for (size_t i = 0; i < seg->ops.len; i++) {
+    const sm_op *op = &seg->ops.items[i];
+    for (int k = 0; k < op->n_operands; k++) {
+      if (op->operands[k].is_scalar) continue;
+      sm_use use = op->operands[k].use;
+      if (gone[use.value]) {
+        return sm_error_set(err, SMELT_ERR_INTERNAL, "operation %zu uses a value after its last use", i);
+      }
+      gone[use.value] = use.status == SM_READ_WRITE;
+    }
+  }
+  return SMELT_OK;
+}
+
+smelt_status sm_segment_verify(const sm_segment *seg, smelt_error *err) {
+  for (size_t i = 0; i < seg->ops.len; i++) {
+    const sm_op *op = &seg->ops.items[i];
+    if (op->code >= SM_OP_COUNT || op->out >= seg->values.len ||
+        seg->values.items[op->out].producer != (int32_t)i) {
+      return sm_error_set(err, SMELT_ERR_INTERNAL, "operation %zu does not define its value", i);
+    }
+    for (int k = 0; k < op->n_operands; k++) {
+      if (!op->operands[k].is_scalar) SM_TRY(verify_use(seg, i, &op->operands[k], err));
+    }
+  }
+  const sm_allocator *allocator = seg->arena.allocator;
+  bool *gone = sm_calloc(allocator, seg->values.len, sizeof *gone);
+  if (!gone) return sm_error_memory(err, "segment verification");
+  smelt_status status = verify_last_uses(seg, gone, err);
+  sm_free(allocator, gone, seg->values.len * sizeof *gone);
+  return status;
+}

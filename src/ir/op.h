@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Operation records and segments: what a program did, as plain data.
+ *
+ * Vocabulary. An *operation* is a row of ops.def. A *record* (sm_op) is one
+ * call of it: which values it uses, with which status, which scalars, and what
+ * it defines. A *segment* is a list of records in call order together with the
+ * table of the *values* (tensors) they mention, numbered by first appearance.
+ * A value is a *source* if no record of the segment defines it; a source has
+ * data when the segment runs.
+ *
+ * Invariants (checked by sm_segment_verify):
+ *  - a record uses values that are sources or defined by earlier records;
+ *  - a value is defined once;
+ *  - a use with status READ_WRITE is the last use of that value, and the value
+ *    is not live at the end;
+ *  - operand dtypes are exact: promotion has inserted astype records, scalars
+ *    are words of the dtype the record works in.
+ *
+ * Everything lives in the segment's arena; nothing here knows streams, buffers
+ * or devices. */
+#ifndef SM_IR_OP_H
+#define SM_IR_OP_H
+
+#include "base/arena.h"
+#include "base/text.h"
+#include "base/vec.h"
+#include "core/limits.h"
+#include "core/scalar.h"
+#include "core/shape.h"
+
+typedef enum sm_opcode {
+#define OP(id, ...) SM_OP_##id,
+#include "ir/ops.def"
+#undef OP
+  SM_OP_COUNT
+} sm_opcode;
+
+typedef enum sm_family {
+  SM_FAMILY_BASE,
+  SM_FAMILY_NUMERIC,
+  SM_FAMILY_FLOAT,
+  SM_FAMILY_INT,
+  SM_FAMILY_BOOL
+} sm_family;
+
+/* Accepted operand kinds, or-ed. */
+enum {
+  SM_BOOLEAN = 1,
+  SM_INTEGER = 2,
+  SM_FLOAT = 4,
+  SM_NUMBER = SM_INTEGER | SM_FLOAT,
+  SM_ANY = SM_BOOLEAN | SM_NUMBER
+};
+
+typedef enum sm_shape_rule {
+  SM_SHAPE_BROADCAST,  /* of all tensor operands */
+  SM_SHAPE_ATTR,       /* given */
+  SM_SHAPE_ARANGE      /* one axis, its extent from start, stop and step */
+} sm_shape_rule;
+
+typedef enum sm_dtype_rule {
+  SM_DTYPE_SAME,  /* what the operands are promoted to */
+  SM_DTYPE_BOOL,
+  SM_DTYPE_ATTR   /* given */
+} sm_dtype_rule;
+
+/* A row of ops.def. */
+typedef struct sm_op_row {
+  const char *name, *log, *slog;
+  sm_family family;
+  const char *operands, *attrs;
+  const char *names;    /* of the operands, NULL: x y z */
+  const char *section;  /* the heading before this row, NULL: none */
+  sm_shape_rule shape;
+  sm_dtype_rule result;
+  uint8_t accepts;
+  bool random;
+  const char *expr;
+  const char *doc;
+} sm_op_row;
+
+const sm_op_row *sm_op_row_of(sm_opcode code);
+/* The operation of that name; SM_OP_COUNT if there is none. */
+sm_opcode sm_op_find(const char *name);
+/* How many scalars a random operation draws after its own operands. */
+enum { SM_RANDOM_SCALARS = 2 };
+
+typedef enum sm_status { SM_NOT_INIT, SM_READ_ONLY, SM_READ_WRITE } sm_status;
+const char *sm_status_word(sm_status s);  /* "ReadOnly" */
+
+typedef struct sm_use {
+  uint32_t value;  /* index into the segment's values */
+  uint8_t status;  /* sm_status */
+} sm_use;
+
+/* One operand of a record, in the order of the call. */
+typedef struct sm_operand {
+  bool is_scalar;
+  sm_use use;        /* if a tensor */
+  smelt_dtype dtype; /* of the scalar or of the tensor */
+  sm_word scalar;    /* if a scalar */
+} sm_operand;
+
+typedef struct sm_op {
+  uint16_t code;       /* sm_opcode */
+  uint8_t n_operands;
+  uint32_t out;        /* the value it defines */
+  sm_operand *operands;
+} sm_op;
+
+enum { SM_NO_OP = -1 };
+
+typedef struct sm_value {
+  uint64_t id;       /* printed as t<id> */
+  smelt_dtype dtype;
+  sm_shape shape;
+  int32_t producer;  /* index of the defining record, SM_NO_OP for a source */
+  bool live;         /* wanted after the segment has ended */
+  void *tensor;      /* the stream's tensor behind it; opaque here */
+} sm_value;
+
+typedef struct sm_segment {
+  sm_arena arena;
+  sm_vec(sm_op) ops;
+  sm_vec(sm_value) values;
+} sm_segment;
+
+void sm_segment_init(sm_segment *seg, const sm_allocator *allocator);
+void sm_segment_free(sm_segment *seg);
+/* Empties the segment, keeps its memory. */
+void sm_segment_reset(sm_segment *seg);
+
+/* Adds a source with these properties. False when memory is exhausted. */
+bool sm_segment_add_source(sm_segment *seg, const sm_value *like, uint32_t *out);
+/* Appends a record whose operands are copied; it defines a new value like
+ * `out` (producer is filled in). On failure the segment is as before. */
+bool sm_segment_append(sm_segment *seg, sm_opcode code, const sm_operand *operands, int n,
+                       const sm_value *out, uint32_t *out_value);
+
+/* Checks the invariants above; ERR_INTERNAL with the fault named. */
+smelt_status sm_segment_verify(const sm_segment *seg, smelt_error *err);
+
+/* "NumericFloat(F32, Mul)": family, kind and dtype of the operands, name. */
+void sm_op_print_log_name(sm_text *text, const sm_segment *seg, const sm_op *op);
+/* "mul_scalar" for kernels named after one operation: the row's log name in
+ * snake case. */
+void sm_op_print_kernel_name(sm_text *text, const sm_op *op);
+/* "[registered] NumericFloat(F32, Mul) in=[t1:ReadWrite, t2:ReadWrite] out=[t4:NotInit]" */
+void sm_op_print_registered(sm_text *text, const sm_segment *seg, const sm_op *op);
+
+#endif

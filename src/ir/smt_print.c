@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <string.h>
+
+#include "ir/smt.h"
+
+/* The shortest digits that read back as this f32. Reading goes through f64, so
+ * the rare digits that would be rounded twice are replaced by those of the f64. */
+static void print_f32(sm_text *text, float value) {
+  size_t from = text->len;
+  sm_text_f32(text, value);
+  if (text->failed) return;
+  bool same = value != value || (float)sm_parse_f64(text->data + from, NULL) == value;
+  if (!same) {
+    text->data[text->len = from] = 0;
+    sm_text_f64(text, (double)value);
+  }
+  if (!strpbrk(text->data + from, ".en")) sm_text_add(text, ".0");
+}
+
+void sm_smt_print_element(sm_text *text, smelt_dtype dtype, const void *element) {
+  if (dtype != SMELT_F32) {
+    sm_scalar_print(text, sm_scalar_of(dtype, element));
+    return;
+  }
+  float value;
+  memcpy(&value, element, sizeof value);
+  print_f32(text, value);
+}
+
+static void print_list(sm_text *text, const sm_value *value, const unsigned char *elements) {
+  size_t size = smelt_dtype_size(value->dtype);
+  size_t n = (size_t)sm_shape_count(&value->shape);
+  sm_text_add(text, "{");
+  for (size_t i = 0; i < n; i++) {
+    if (i) sm_text_add(text, ", ");
+    sm_smt_print_element(text, value->dtype, elements + i * size);
+  }
+  sm_text_add(text, "}");
+}
+
+static void print_source(sm_text *text, const sm_value *value, sm_smt_source_fn *source, void *user) {
+  const void *elements = source ? source(user, value) : NULL;
+  sm_text_addf(text, "t%" PRIu64 " = input %s", value->id, smelt_dtype_name(value->dtype));
+  sm_shape_print(text, &value->shape);
+  sm_text_add(text, " ");
+  if (elements) print_list(text, value, elements);
+  else sm_text_add(text, "iota  # the elements were not at hand");
+  sm_text_add(text, "\n");
+}
+
+static void print_operand(sm_text *text, const sm_segment *seg, const sm_operand *operand) {
+  if (operand->is_scalar) {
+    sm_smt_print_element(text, operand->dtype, &operand->scalar);
+    return;
+  }
+  const char *keep = operand->use.status == SM_READ_WRITE ? "" : "&";
+  sm_text_addf(text, "%st%" PRIu64, keep, seg->values.items[operand->use.value].id);
+}
+
+static void print_attributes(sm_text *text, const char *attrs, const sm_value *out, const char *separator) {
+  for (; *attrs; attrs++) {
+    sm_text_add(text, separator);
+    separator = ", ";
+    if (*attrs == 't') {
+      sm_text_addf(text, "dtype=%s", smelt_dtype_name(out->dtype));
+    } else {
+      sm_text_add(text, "shape=");
+      sm_shape_print(text, &out->shape);
+    }
+  }
+}
+
+/* What the next random operation of the file will draw when it is run. */
+typedef struct draws {
+  bool seeded;
+  uint64_t key, call;
+} draws;
+
+/* Random operations draw the call number since the last seed and the seed. A
+ * call number other than 0 after a seed has no form in the file. */
+static void print_seed(sm_text *text, const sm_op *op, int given, draws *next) {
+  uint64_t call = op->operands[given].scalar.U64, key = op->operands[given + 1].scalar.U64;
+  if (!next->seeded || key != next->key || call != next->call) {
+    sm_text_addf(text, "seed %" PRIu64, key);
+    if (call) sm_text_addf(text, "  # this was call %" PRIu64 " after the seed: other numbers", call);
+    sm_text_add(text, "\n");
+  }
+  *next = (draws){true, key, call + 1};
+}
+
+static void print_record(sm_text *text, const sm_segment *seg, const sm_op *op, draws *next) {
+  const sm_op_row *row = sm_op_row_of((sm_opcode)op->code);
+  const sm_value *out = &seg->values.items[op->out];
+  int given = (int)strlen(row->operands);
+  if (row->random) print_seed(text, op, given, next);
+  sm_text_addf(text, "t%" PRIu64 " = %s(", out->id, row->name);
+  for (int i = 0; i < given; i++) {
+    if (i) sm_text_add(text, ", ");
+    print_operand(text, seg, &op->operands[i]);
+  }
+  if (row->attrs) print_attributes(text, row->attrs, out, given ? ", " : "");
+  sm_text_add(text, ")\n");
+}
+
+static bool is_taken(const sm_segment *seg, size_t value) {
+  for (size_t i = 0; i < seg->ops.len; i++) {
+    const sm_op *op = &seg->ops.items[i];
+    for (int k = 0; k < op->n_operands; k++) {
+      const sm_operand *o = &op->operands[k];
+      if (!o->is_scalar && o->use.value == value && o->use.status == SM_READ_WRITE) return true;
+    }
+  }
+  return false;
+}
+
+/* One line with a keyword and the names of the chosen values; nothing if there
+ * are none. */
+static bool print_names(sm_text *text, const sm_segment *seg, const char *keyword,
+                        bool (*chosen)(const sm_segment *seg, size_t value)) {
+  bool any = false;
+  for (size_t i = 0; i < seg->values.len; i++) {
+    if (!chosen(seg, i)) continue;
+    sm_text_addf(text, "%s t%" PRIu64, any ? "," : keyword, seg->values.items[i].id);
+    any = true;
+  }
+  if (any) sm_text_add(text, "\n");
+  return any;
+}
+
+static bool is_dropped(const sm_segment *seg, size_t value) {
+  return !seg->values.items[value].live && !is_taken(seg, value);
+}
+
+static bool is_result(const sm_segment *seg, size_t value) {
+  return seg->values.items[value].live && seg->values.items[value].producer != SM_NO_OP;
+}
+
+void sm_smt_print(sm_text *text, const sm_segment *seg, sm_smt_source_fn *source, void *user) {
+  sm_text_addf(text, "smt %d\n", SM_SMT_VERSION);
+  for (size_t i = 0; i < seg->values.len; i++) {
+    const sm_value *value = &seg->values.items[i];
+    if (value->producer == SM_NO_OP) print_source(text, value, source, user);
+  }
+  draws next = {0};
+  for (size_t i = 0; i < seg->ops.len; i++) print_record(text, seg, &seg->ops.items[i], &next);
+  print_names(text, seg, "drop", is_dropped);
+  if (!print_names(text, seg, "eval", is_result)) sm_text_add(text, "sync\n");
+}
