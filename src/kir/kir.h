@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Kernel IR: one kernel as typed values in a flat array.
+ *
+ * Purpose. The last form every target shares. Skeletons build it, the verifier
+ * checks it, the evaluator runs it, code generators print it.
+ *
+ * Vocabulary. An *instruction* defines at most one *value*, named by the
+ * instruction's index. A value has a *type*: a dtype and a vector width (1 for
+ * scalars). A *region* is what stands between FOR and its END; regions nest.
+ * *Buffers* are the tensors a kernel reads and writes; *sizes* (i64) and
+ * *scalars* (any dtype) are run-time arguments.
+ *
+ * Invariants (checked by sm_kir_verify):
+ *  - single assignment: an argument is an earlier instruction that defines a
+ *    value and whose region encloses the use;
+ *  - the operands of a KOP have the widths of its result and the dtypes its
+ *    table entry asks for; vectors come from SPLAT, IOTA, LOAD or KOP;
+ *  - indices, sizes and loop bounds are i64 of width 1;
+ *  - buffers marked read-only are never stored to;
+ *  - FOR and END match.
+ *
+ * Nothing here knows tensors, shapes or devices. */
+#ifndef SM_KIR_KIR_H
+#define SM_KIR_KIR_H
+
+#include "base/hash.h"
+#include "base/text.h"
+#include "base/vec.h"
+#include "core/kops.h"
+#include "core/scalar.h"
+
+enum { SM_KIR_NONE = -1, SM_KIR_ARGS = 3, SM_KIR_NAME = 48 };
+
+typedef enum sm_kir_kind {
+  SM_KIR_CONST,        /* imm.constant of type.dtype, width 1 */
+  SM_KIR_SIZE,         /* size argument imm.index */
+  SM_KIR_SCALAR,       /* scalar argument imm.index */
+  SM_KIR_CHUNK_BEGIN,  /* first work item of this call, i64 */
+  SM_KIR_CHUNK_END,    /* one past the last */
+  SM_KIR_FOR,          /* loop from args[0] to below args[1] by imm.step; its value is the counter */
+  SM_KIR_END,          /* ends the innermost FOR; no value */
+  SM_KIR_SPLAT,        /* args[0], width 1, in every lane */
+  SM_KIR_IOTA,         /* lane l is args[0] + l */
+  SM_KIR_KOP,          /* kop applied to args, lane by lane */
+  SM_KIR_LOAD,         /* lane l is buffer[args[0] + l * stride]; stride is args[1], NONE means 1 */
+  SM_KIR_STORE,        /* buffer[args[0] + l * stride] = lane l of args[2]; stride as for LOAD; no value */
+  SM_KIR_KIND_COUNT
+} sm_kir_kind;
+
+typedef struct sm_kir_type {
+  smelt_dtype dtype;
+  uint16_t width;
+} sm_kir_type;
+
+typedef struct sm_kir_ins {
+  uint8_t kind;        /* sm_kir_kind */
+  uint8_t kop;         /* sm_kop, for KOP */
+  uint16_t buffer;     /* for LOAD and STORE */
+  sm_kir_type type;    /* of the value; of the stored value for STORE */
+  int32_t args[SM_KIR_ARGS];
+  union {
+    sm_word constant;
+    int32_t index;
+    int64_t step;
+  } imm;
+} sm_kir_ins;
+
+typedef struct sm_kir_buffer {
+  smelt_dtype dtype;
+  bool written;        /* read-only otherwise */
+} sm_kir_buffer;
+
+typedef struct sm_kir_kernel {
+  const sm_allocator *allocator;
+  char name[SM_KIR_NAME];
+  sm_vec(sm_kir_buffer) buffers;
+  sm_vec(smelt_dtype) scalars;
+  int n_sizes;
+  sm_vec(sm_kir_ins) ins;
+  bool failed;         /* memory ran out while building */
+} sm_kir_kernel;
+
+/* --- Building (kir_builder.c) ----------------------------------------------------
+ * Each adder returns the new value. When memory runs out `failed` is set and
+ * adders return 0; sm_kir_finish reports it. Types follow from arguments. */
+void sm_kir_init(sm_kir_kernel *k, const sm_allocator *allocator);
+void sm_kir_free(sm_kir_kernel *k);
+int sm_kir_add_buffer(sm_kir_kernel *k, smelt_dtype dtype, bool written);
+int sm_kir_add_scalar(sm_kir_kernel *k, smelt_dtype dtype);  /* the argument, not a value */
+int sm_kir_add_size(sm_kir_kernel *k);
+
+int32_t sm_kir_const(sm_kir_kernel *k, smelt_dtype dtype, sm_word value);
+int32_t sm_kir_i64(sm_kir_kernel *k, int64_t value);
+int32_t sm_kir_size(sm_kir_kernel *k, int index);
+int32_t sm_kir_scalar(sm_kir_kernel *k, int index);
+int32_t sm_kir_chunk_begin(sm_kir_kernel *k);
+int32_t sm_kir_chunk_end(sm_kir_kernel *k);
+int32_t sm_kir_for(sm_kir_kernel *k, int32_t begin, int32_t end, int64_t step);
+void sm_kir_end(sm_kir_kernel *k);
+int32_t sm_kir_splat(sm_kir_kernel *k, int32_t value, int width);
+int32_t sm_kir_iota(sm_kir_kernel *k, int32_t base, int width);
+/* Unused args are SM_KIR_NONE. `to` is read for CONVERT kops only. */
+int32_t sm_kir_kop(sm_kir_kernel *k, sm_kop kop, int32_t a, int32_t b, int32_t c, smelt_dtype to);
+int32_t sm_kir_load(sm_kir_kernel *k, int buffer, int32_t index, int32_t stride, int width);
+void sm_kir_store(sm_kir_kernel *k, int buffer, int32_t index, int32_t stride, int32_t value);
+
+/* ERR_MEMORY if building ran out of memory, otherwise what the verifier says. */
+smelt_status sm_kir_finish(sm_kir_kernel *k, smelt_error *err);
+
+/* --- Reading ------------------------------------------------------------------ */
+static inline bool sm_kir_defines_value(const sm_kir_ins *ins) {
+  return ins->kind != SM_KIR_END && ins->kind != SM_KIR_STORE;
+}
+/* kir_verify.c: ERR_INTERNAL naming the instruction that breaks an invariant. */
+smelt_status sm_kir_verify(const sm_kir_kernel *k, smelt_error *err);
+/* kir_print.c: one line an instruction, indented by region; stable. */
+void sm_kir_print(sm_text *text, const sm_kir_kernel *k);
+/* kir_hash.c: identity of the code, the name left out. */
+sm_hash sm_kir_hash(const sm_kir_kernel *k);
+
+/* --- Running (kir_eval.c) ----------------------------------------------------------- */
+typedef struct sm_kir_span {
+  void *data;
+  size_t bytes;
+} sm_kir_span;
+
+typedef struct sm_kir_call {
+  const sm_kir_span *buffers;
+  const int64_t *sizes;
+  const sm_word *scalars;
+  int64_t begin, end;  /* the chunk */
+} sm_kir_call;
+
+/* Runs the kernel. ERR_MEMORY; ERR_INTERNAL if it reads or writes outside a
+ * buffer, which is checked for every access: this is the oracle. */
+smelt_status sm_kir_eval(const sm_kir_kernel *k, const sm_kir_call *call, smelt_error *err);
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Building kernels. Adders never judge: what does not fit the record becomes a
+ * number the verifier refuses. */
+#include "base/error.h"
+#include "kir/kir.h"
+
+static const sm_kir_type i64_type = {SMELT_I64, 1};
+
+void sm_kir_init(sm_kir_kernel *k, const sm_allocator *allocator) {
+  *k = (sm_kir_kernel){.allocator = allocator};
+}
+
+void sm_kir_free(sm_kir_kernel *k) {
+  sm_vec_free(k->allocator, &k->buffers);
+  sm_vec_free(k->allocator, &k->scalars);
+  sm_vec_free(k->allocator, &k->ins);
+  sm_kir_init(k, k->allocator);
+}
+
+/* The index of the element just appended; 0 and a failed kernel if it was not. */
+static int pushed(sm_kir_kernel *k, bool ok, size_t len) {
+  if (ok && len <= INT32_MAX) return (int)(len - 1);
+  k->failed = true;
+  return 0;
+}
+
+int sm_kir_add_buffer(sm_kir_kernel *k, smelt_dtype dtype, bool written) {
+  bool ok = sm_vec_push(k->allocator, &k->buffers, (sm_kir_buffer){dtype, written});
+  return pushed(k, ok, k->buffers.len);
+}
+
+int sm_kir_add_scalar(sm_kir_kernel *k, smelt_dtype dtype) {
+  bool ok = sm_vec_push(k->allocator, &k->scalars, dtype);
+  return pushed(k, ok, k->scalars.len);
+}
+
+int sm_kir_add_size(sm_kir_kernel *k) { return k->n_sizes++; }
+
+static int32_t add(sm_kir_kernel *k, sm_kir_ins ins) {
+  bool ok = !k->failed && sm_vec_push(k->allocator, &k->ins, ins);
+  return pushed(k, ok, k->ins.len);
+}
+
+/* An instruction with its unused arguments marked as such. */
+static sm_kir_ins make(sm_kir_kind kind, sm_kir_type type, int32_t a, int32_t b, int32_t c) {
+  return (sm_kir_ins){.kind = (uint8_t)kind, .type = type, .args = {a, b, c}};
+}
+
+static sm_kir_ins make_leaf(sm_kir_kind kind, sm_kir_type type) {
+  return make(kind, type, SM_KIR_NONE, SM_KIR_NONE, SM_KIR_NONE);
+}
+
+/* The type of an argument; no type at all if there is no such instruction. */
+static sm_kir_type type_of(const sm_kir_kernel *k, int32_t value) {
+  bool exists = value >= 0 && (size_t)value < k->ins.len;
+  return exists ? k->ins.items[value].type : (sm_kir_type){SMELT_DTYPE_NONE, 0};
+}
+
+static uint16_t narrow(int value, uint16_t otherwise) {
+  return value >= 0 && value <= UINT16_MAX ? (uint16_t)value : otherwise;
+}
+
+/* No vector has width 0 and no buffer the number UINT16_MAX. */
+static uint16_t width_of(int width) { return narrow(width, 0); }
+static uint16_t buffer_of(int buffer) { return narrow(buffer, UINT16_MAX); }
+
+int32_t sm_kir_const(sm_kir_kernel *k, smelt_dtype dtype, sm_word value) {
+  sm_kir_ins ins = make_leaf(SM_KIR_CONST, (sm_kir_type){dtype, 1});
+  ins.imm.constant = value;
+  return add(k, ins);
+}
+
+int32_t sm_kir_i64(sm_kir_kernel *k, int64_t value) {
+  return sm_kir_const(k, SMELT_I64, (sm_word){.I64 = value});
+}
+
+int32_t sm_kir_size(sm_kir_kernel *k, int index) {
+  sm_kir_ins ins = make_leaf(SM_KIR_SIZE, i64_type);
+  ins.imm.index = index;
+  return add(k, ins);
+}
+
+int32_t sm_kir_scalar(sm_kir_kernel *k, int index) {
+  bool exists = index >= 0 && (size_t)index < k->scalars.len;
+  smelt_dtype dtype = exists ? k->scalars.items[index] : SMELT_DTYPE_NONE;
+  sm_kir_ins ins = make_leaf(SM_KIR_SCALAR, (sm_kir_type){dtype, 1});
+  ins.imm.index = index;
+  return add(k, ins);
+}
+
+int32_t sm_kir_chunk_begin(sm_kir_kernel *k) { return add(k, make_leaf(SM_KIR_CHUNK_BEGIN, i64_type)); }
+
+int32_t sm_kir_chunk_end(sm_kir_kernel *k) { return add(k, make_leaf(SM_KIR_CHUNK_END, i64_type)); }
+
+int32_t sm_kir_for(sm_kir_kernel *k, int32_t begin, int32_t end, int64_t step) {
+  sm_kir_ins ins = make(SM_KIR_FOR, i64_type, begin, end, SM_KIR_NONE);
+  ins.imm.step = step;
+  return add(k, ins);
+}
+
+void sm_kir_end(sm_kir_kernel *k) {
+  (void)add(k, make_leaf(SM_KIR_END, (sm_kir_type){SMELT_DTYPE_NONE, 0}));
+}
+
+int32_t sm_kir_splat(sm_kir_kernel *k, int32_t value, int width) {
+  sm_kir_type type = {type_of(k, value).dtype, width_of(width)};
+  return add(k, make(SM_KIR_SPLAT, type, value, SM_KIR_NONE, SM_KIR_NONE));
+}
+
+int32_t sm_kir_iota(sm_kir_kernel *k, int32_t base, int width) {
+  sm_kir_type type = {SMELT_I64, width_of(width)};
+  return add(k, make(SM_KIR_IOTA, type, base, SM_KIR_NONE, SM_KIR_NONE));
+}
+
+int32_t sm_kir_kop(sm_kir_kernel *k, sm_kop kop, int32_t a, int32_t b, int32_t c, smelt_dtype to) {
+  sm_kir_type type = type_of(k, a);
+  switch (sm_kop_info_of(kop)->result) {
+    case SM_RESULT_SELECT: type.dtype = type_of(k, b).dtype; break;
+    case SM_RESULT_CONVERT: type.dtype = to; break;
+    default: type.dtype = sm_kop_result_dtype(kop, type.dtype); break;
+  }
+  sm_kir_ins ins = make(SM_KIR_KOP, type, a, b, c);
+  ins.kop = (uint8_t)kop;
+  return add(k, ins);
+}
+
+int32_t sm_kir_load(sm_kir_kernel *k, int buffer, int32_t index, int32_t stride, int width) {
+  bool exists = buffer >= 0 && (size_t)buffer < k->buffers.len;
+  smelt_dtype dtype = exists ? k->buffers.items[buffer].dtype : SMELT_DTYPE_NONE;
+  sm_kir_ins ins = make(SM_KIR_LOAD, (sm_kir_type){dtype, width_of(width)}, index, stride, SM_KIR_NONE);
+  ins.buffer = buffer_of(buffer);
+  return add(k, ins);
+}
+
+void sm_kir_store(sm_kir_kernel *k, int buffer, int32_t index, int32_t stride, int32_t value) {
+  sm_kir_ins ins = make(SM_KIR_STORE, type_of(k, value), index, stride, value);
+  ins.buffer = buffer_of(buffer);
+  (void)add(k, ins);
+}
+
+smelt_status sm_kir_finish(sm_kir_kernel *k, smelt_error *err) {
+  if (k->failed) return sm_error_memory(err, "the instructions of a kernel");
+  return sm_kir_verify(k, err);
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The kernel verifier: one pass in which `open` says which instructions the
+ * current one may still refer to. END closes everything from its FOR on, so an
+ * open FOR is one whose END has not come yet. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "kir/kir.h"
+
+static const sm_kir_type i64_type = {SMELT_I64, 1};
+static const sm_kir_type no_type = {SMELT_DTYPE_NONE, 0};
+
+typedef struct verifier {
+  const sm_kir_kernel *k;
+  int32_t at;            /* the instruction under check */
+  const sm_kir_ins *ins; /* the same */
+  bool *open;
+  smelt_error *err;
+} verifier;
+
+__attribute__((format(printf, 2, 3)))
+static smelt_status fault(const verifier *v, const char *format, ...) {
+  char what[200];
+  va_list args;
+  va_start(args, format);
+  (void)vsnprintf(what, sizeof what, format, args);
+  va_end(args);
+  return sm_error_set(v->err, SMELT_ERR_INTERNAL, "kernel %s, instruction %" PRId32 ": %s", v->k->name,
+                      v->at, what);
+}
+
+/* --- Types --------------------------------------------------------------------- */
+enum { TYPE_TEXT = 24 };
+
+static const char *type_text(char *buf, sm_kir_type type) {
+  (void)snprintf(buf, TYPE_TEXT, "%sx%u", smelt_dtype_name(type.dtype), (unsigned)type.width);
+  return buf;
+}
+
+static bool same_type(sm_kir_type a, sm_kir_type b) { return a.dtype == b.dtype && a.width == b.width; }
+
+/* The instruction's own type, where its kind decides it. */
+static smelt_status expect_type(const verifier *v, sm_kir_type wanted) {
+  char have[TYPE_TEXT], want[TYPE_TEXT];
+  if (same_type(v->ins->type, wanted)) return SMELT_OK;
+  return fault(v, "its type is %s, not %s", type_text(have, v->ins->type), type_text(want, wanted));
+}
+
+static smelt_status expect_vector(const verifier *v, smelt_dtype dtype) {
+  if (v->ins->type.width == 0) return fault(v, "its width is 0");
+  return expect_type(v, (sm_kir_type){dtype, v->ins->type.width});
+}
+
+/* --- Arguments ------------------------------------------------------------------ */
+static smelt_status check_reference(const verifier *v, int slot) {
+  int32_t arg = v->ins->args[slot];
+  if (arg == SM_KIR_NONE) return fault(v, "argument %d is missing", slot);
+  if (arg < 0 || arg >= v->at) {
+    return fault(v, "argument %d, %%%" PRId32 ", is no earlier instruction", slot, arg);
+  }
+  if (!sm_kir_defines_value(&v->k->ins.items[arg])) {
+    return fault(v, "argument %d, %%%" PRId32 ", defines no value", slot, arg);
+  }
+  if (v->open[arg]) return SMELT_OK;
+  return fault(v, "argument %d, %%%" PRId32 ", belongs to a loop that has ended", slot, arg);
+}
+
+/* The type of an argument that check_reference has passed. */
+static sm_kir_type arg_type(const verifier *v, int slot) { return v->k->ins.items[v->ins->args[slot]].type; }
+
+static smelt_status check_arg(const verifier *v, int slot, sm_kir_type wanted) {
+  char have[TYPE_TEXT], want[TYPE_TEXT];
+  SM_TRY(check_reference(v, slot));
+  sm_kir_type type = arg_type(v, slot);
+  if (same_type(type, wanted)) return SMELT_OK;
+  return fault(v, "argument %d, %%%" PRId32 ", is %s, not %s", slot, v->ins->args[slot],
+               type_text(have, type), type_text(want, wanted));
+}
+
+static smelt_status check_unused(const verifier *v, int from) {
+  for (int slot = from; slot < SM_KIR_ARGS; slot++) {
+    if (v->ins->args[slot] != SM_KIR_NONE) return fault(v, "argument %d is one too many", slot);
+  }
+  return SMELT_OK;
+}
+
+/* --- Instructions ----------------------------------------------------------------- */
+static smelt_status check_const(const verifier *v) {
+  smelt_dtype dtype = v->ins->type.dtype;
+  if (!sm_dtype_valid(dtype)) return fault(v, "%d is no dtype", (int)dtype);
+  return expect_type(v, (sm_kir_type){dtype, 1});
+}
+
+static smelt_status check_index(const verifier *v, const char *what, size_t n) {
+  int32_t index = v->ins->imm.index;
+  if (index >= 0 && (size_t)index < n) return SMELT_OK;
+  return fault(v, "there is no %s argument %" PRId32, what, index);
+}
+
+static smelt_status check_size(const verifier *v) {
+  SM_TRY(check_index(v, "size", (size_t)v->k->n_sizes));
+  return expect_type(v, i64_type);
+}
+
+static smelt_status check_scalar(const verifier *v) {
+  SM_TRY(check_index(v, "scalar", v->k->scalars.len));
+  return expect_type(v, (sm_kir_type){v->k->scalars.items[v->ins->imm.index], 1});
+}
+
+static smelt_status check_for(const verifier *v) {
+  SM_TRY(expect_type(v, i64_type));
+  SM_TRY(check_arg(v, 0, i64_type));
+  SM_TRY(check_arg(v, 1, i64_type));
+  if (v->ins->imm.step < 1) return fault(v, "its step is %" PRId64, v->ins->imm.step);
+  return SMELT_OK;
+}
+
+/* The last FOR before `at` that is still open, SM_KIR_NONE if there is none. */
+static int32_t innermost_for(const verifier *v, int32_t at) {
+  while (--at >= 0 && !(v->open[at] && v->k->ins.items[at].kind == SM_KIR_FOR)) continue;
+  return at >= 0 ? at : SM_KIR_NONE;
+}
+
+static smelt_status check_end(verifier *v) {
+  SM_TRY(expect_type(v, no_type));
+  int32_t loop = innermost_for(v, v->at);
+  if (loop == SM_KIR_NONE) return fault(v, "END without FOR");
+  memset(v->open + loop, 0, (size_t)(v->at - loop) * sizeof *v->open);
+  return SMELT_OK;
+}
+
+static smelt_status check_splat(const verifier *v) {
+  SM_TRY(check_reference(v, 0));
+  smelt_dtype dtype = arg_type(v, 0).dtype;
+  SM_TRY(expect_vector(v, dtype));
+  return check_arg(v, 0, (sm_kir_type){dtype, 1});
+}
+
+static smelt_status check_iota(const verifier *v) {
+  SM_TRY(expect_vector(v, SMELT_I64));
+  return check_arg(v, 0, i64_type);
+}
+
+static smelt_status check_kop(const verifier *v) {
+  if (v->ins->kop == SM_KOP_NONE || v->ins->kop >= SM_KOP_COUNT) {
+    return fault(v, "there is no kop %u", (unsigned)v->ins->kop);
+  }
+  const sm_kop_info *info = sm_kop_info_of((sm_kop)v->ins->kop);
+  bool is_select = info->result == SM_RESULT_SELECT;
+  for (int slot = 0; slot < info->arity; slot++) SM_TRY(check_reference(v, slot));
+  SM_TRY(check_unused(v, info->arity));
+  sm_kir_type operand = {arg_type(v, is_select).dtype, v->ins->type.width}, result = v->ins->type;
+  for (int slot = 0; slot < info->arity; slot++) {
+    bool is_condition = is_select && slot == 0;
+    SM_TRY(check_arg(v, slot, is_condition ? (sm_kir_type){SMELT_BOOL, operand.width} : operand));
+  }
+  if (sm_kop_eval((sm_kop)v->ins->kop, operand.dtype, result.dtype)) return SMELT_OK;
+  return fault(v, "there is no %s from %s to %s", info->name, smelt_dtype_name(operand.dtype),
+               smelt_dtype_name(result.dtype));
+}
+
+/* What LOAD and STORE share. */
+static smelt_status check_access(const verifier *v) {
+  if (v->ins->buffer >= v->k->buffers.len) return fault(v, "there is no buffer %u", (unsigned)v->ins->buffer);
+  SM_TRY(expect_vector(v, v->k->buffers.items[v->ins->buffer].dtype));
+  SM_TRY(check_arg(v, 0, i64_type));
+  return v->ins->args[1] == SM_KIR_NONE ? SMELT_OK : check_arg(v, 1, i64_type);
+}
+
+static smelt_status check_store(const verifier *v) {
+  SM_TRY(check_access(v));
+  if (!v->k->buffers.items[v->ins->buffer].written) {
+    return fault(v, "buffer %u is read-only", (unsigned)v->ins->buffer);
+  }
+  return check_arg(v, 2, v->ins->type);
+}
+
+/* The rules of the kind, and no more arguments than it has. */
+static smelt_status check_ins(verifier *v) {
+  switch (v->ins->kind) {
+    case SM_KIR_CONST: SM_TRY(check_const(v)); return check_unused(v, 0);
+    case SM_KIR_SIZE: SM_TRY(check_size(v)); return check_unused(v, 0);
+    case SM_KIR_SCALAR: SM_TRY(check_scalar(v)); return check_unused(v, 0);
+    case SM_KIR_CHUNK_BEGIN:
+    case SM_KIR_CHUNK_END: SM_TRY(expect_type(v, i64_type)); return check_unused(v, 0);
+    case SM_KIR_FOR: SM_TRY(check_for(v)); return check_unused(v, 2);
+    case SM_KIR_END: SM_TRY(check_end(v)); return check_unused(v, 0);
+    case SM_KIR_SPLAT: SM_TRY(check_splat(v)); return check_unused(v, 1);
+    case SM_KIR_IOTA: SM_TRY(check_iota(v)); return check_unused(v, 1);
+    case SM_KIR_KOP: return check_kop(v);
+    case SM_KIR_LOAD: SM_TRY(check_access(v)); return check_unused(v, 2);
+    case SM_KIR_STORE: return check_store(v);
+    default: return fault(v, "there is no kind %u", (unsigned)v->ins->kind);
+  }
+}
+
+static smelt_status check_code(verifier *v) {
+  int32_t n = (int32_t)v->k->ins.len;
+  for (v->at = 0; v->at < n; v->at++) {
+    v->ins = &v->k->ins.items[v->at];
+    SM_TRY(check_ins(v));
+    v->open[v->at] = true;
+  }
+  v->at = innermost_for(v, n);
+  return v->at == SM_KIR_NONE ? SMELT_OK : fault(v, "FOR without END");
+}
+
+static smelt_status check_argument(const sm_kir_kernel *k, const char *what, size_t i, smelt_dtype dtype,
+                                   smelt_error *err) {
+  if (sm_dtype_valid(dtype)) return SMELT_OK;
+  return sm_error_set(err, SMELT_ERR_INTERNAL, "kernel %s, %s %zu: %d is no dtype", k->name, what, i,
+                      (int)dtype);
+}
+
+static smelt_status check_signature(const sm_kir_kernel *k, smelt_error *err) {
+  if (k->buffers.len > UINT16_MAX) {
+    return sm_error_set(err, SMELT_ERR_INTERNAL, "kernel %s has %zu buffers, more than %d", k->name,
+                        k->buffers.len, UINT16_MAX);
+  }
+  for (size_t i = 0; i < k->buffers.len; i++) {
+    SM_TRY(check_argument(k, "buffer", i, k->buffers.items[i].dtype, err));
+  }
+  for (size_t i = 0; i < k->scalars.len; i++) {
+    SM_TRY(check_argument(k, "scalar", i, k->scalars.items[i], err));
+  }
+  return SMELT_OK;
+}
+
+smelt_status sm_kir_verify(const sm_kir_kernel *k, smelt_error *err) {
+  SM_TRY(check_signature(k, err));
+  bool *open = sm_calloc(k->allocator, k->ins.len, sizeof *open);
+  if (!open) return sm_error_memory(err, "verifying a kernel");
+  verifier v = {.k = k, .open = open, .err = err};
+  smelt_status status = check_code(&v);
+  sm_free(k->allocator, open, k->ins.len * sizeof *open);
+  return status;
+}
