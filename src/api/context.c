@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "api/context_state.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/reference.h"
+#include "base/error.h"
+#include "core/limits.h"
+#include "drivers/drivers.h"
+
+/* --- The list of living contexts ------------------------------------------------------ */
+
+static struct {
+  sm_mutex lock;
+  smelt_context *first;
+} registry = {.lock = SM_MUTEX_INIT};
+
+static void enlist(smelt_context *ctx) {
+  sm_lock(&registry.lock);
+  ctx->next = registry.first;
+  registry.first = ctx;
+  sm_unlock(&registry.lock);
+}
+
+static void delist(smelt_context *ctx) {
+  sm_lock(&registry.lock);
+  smelt_context **link = &registry.first;
+  while (*link != ctx) link = &(*link)->next;
+  *link = ctx->next;
+  sm_unlock(&registry.lock);
+}
+
+void sm_context_report_misuse(const void *owner, const char *text) {
+  sm_lock(&registry.lock);
+  smelt_context *ctx = registry.first;
+  while (ctx && ctx != owner) ctx = ctx->next;
+  if (ctx) sm_count(&ctx->counters.misuses, 1);
+  sm_log log = ctx ? ctx->log : (sm_log){.enabled = 0};
+  sm_unlock(&registry.lock);
+  if (!sm_log_on(&log, SM_LOG_MEMORY)) return;
+  sm_text line;
+  sm_text_init(&line, &sm_malloc_allocator);
+  sm_text_addf(&line, "[memory] %s", text);
+  sm_log_text(&log, &line);
+}
+
+/* --- Creation ----------------------------------------------------------------------------- */
+
+/* With elevated privileges the environment is not to be trusted. */
+static const char *trusted_env(const char *name) { return secure_getenv(name); }
+
+
+static bool fusion_enabled(const smelt_context_desc *desc) {
+  const char *env = trusted_env("SMELT_FUSION");
+  if (desc->fusion != SMELT_DEFAULT) return desc->fusion == SMELT_ON;
+  return !env || strcmp(env, "0") != 0;
+}
+
+static smelt_status check_desc(const smelt_context_desc *desc, smelt_error *err) {
+  if (desc->size != sizeof *desc) {
+    return sm_error_set(err, SMELT_ERR_ARGUMENT, "smelt_context_desc.size is %zu, not %zu", desc->size,
+                        sizeof *desc);
+  }
+  if (desc->max_ops < 0 || desc->max_segment_ops < 0) {
+    return sm_error_set(err, SMELT_ERR_ARGUMENT, "max_ops and max_segment_ops must not be negative");
+  }
+  return SMELT_OK;
+}
+
+/* The option first, then the environment. */
+static smelt_status init_log(smelt_context *ctx, const smelt_context_desc *desc, smelt_error *err) {
+  const char *categories = desc->log ? desc->log : trusted_env("SMELT_LOG");
+  ctx->log = (sm_log){.fn = desc->log_fn, .user = desc->log_user};
+  return categories ? sm_log_parse(categories, &ctx->log.enabled, err) : SMELT_OK;
+}
+
+/* A quarter of the machine's memory: what the live results of one segment may
+ * take before it ends itself. */
+static int64_t quarter_of_memory(void) {
+  long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  return pages > 0 && page > 0 ? (int64_t)pages / 4 * page : INT64_MAX;
+}
+
+static void release_buffer(void *self, sm_buffer *buffer) {
+  (void)self;
+  sm_buffer_drop(buffer);
+}
+
+static sm_executor make_executor(smelt_context *ctx, const smelt_context_desc *desc) {
+  if (!ctx->device.driver->runs_kernels) {
+    ctx->ops = (sm_op_executor){&ctx->device, &ctx->log, &ctx->counters};
+    return (sm_executor){.self = &ctx->ops, .run = sm_op_executor_run, .release = release_buffer};
+  }
+  int64_t max_ops = desc->max_ops ? desc->max_ops : SM_MAX_KERNEL_OPS;
+  int capped = max_ops < INT_MAX ? (int)max_ops : INT_MAX;
+  sm_fused_executor_init(&ctx->fused, &ctx->device, &ctx->log, &ctx->counters, capped, fusion_enabled(desc));
+  return (sm_executor){.self = &ctx->fused, .run = sm_fused_executor_run, .release = release_buffer};
+}
+
+/* "fusion<cpu<evaluator>>", "cpu<evaluator>", "ref". */
+static void name_device(smelt_context *ctx) {
+  const sm_driver *driver = ctx->device.driver;
+  const char *format = !driver->runs_kernels        ? "%s"
+                       : ctx->fused.options.fusion ? "fusion<%s<%s>>"
+                                                    : "%s<%s>";
+  const char *detail = driver->detail ? driver->detail : ctx->device.profile->name;
+  (void)snprintf(ctx->name, sizeof ctx->name, format, driver->name, detail);
+}
+
+static smelt_status init_stream(smelt_context *ctx, const smelt_context_desc *desc, smelt_error *err) {
+  sm_stream_options options = {
+      .max_ops = desc->max_segment_ops ? desc->max_segment_ops : SM_MAX_SEGMENT_OPS,
+      .max_bytes = quarter_of_memory(),
+  };
+  if (!sm_stream_init(&ctx->stream, &ctx->allocator, &ctx->log, &ctx->counters, make_executor(ctx, desc), options)) {
+    return sm_error_memory(err, "a lock");
+  }
+  ctx->stream.owner = ctx;
+  ctx->stream.seed = desc->seed;
+  return SMELT_OK;
+}
+
+static smelt_status init_context(smelt_context *ctx, const smelt_context_desc *desc, smelt_error *err) {
+  SM_TRY(init_log(ctx, desc, err));
+  const char *device = desc->device ? desc->device : "cpu";
+  SM_TRY(sm_device_open(&ctx->device, device, sm_drivers, &ctx->allocator, &ctx->log, err));
+  smelt_status status = init_stream(ctx, desc, err);
+  if (status != SMELT_OK) sm_device_close(&ctx->device);
+  return status;
+}
+
+smelt_context *smelt_context_create(const smelt_context_desc *desc, smelt_error *err) {
+  static const smelt_context_desc defaults = SMELT_CONTEXT_DESC_INIT;
+  if (!desc) desc = &defaults;
+  if (check_desc(desc, err) != SMELT_OK) return NULL;
+  sm_allocator allocator = desc->alloc ? (sm_allocator){desc->alloc, desc->alloc_user} : sm_malloc_allocator;
+  smelt_context *ctx = sm_calloc(&allocator, 1, sizeof *ctx);
+  if (!ctx) {
+    sm_error_memory(err, "a context");
+    return NULL;
+  }
+  ctx->allocator = allocator;
+  if (init_context(ctx, desc, err) != SMELT_OK) {
+    sm_free(&allocator, ctx, sizeof *ctx);
+    return NULL;
+  }
+  name_device(ctx);
+  enlist(ctx);
+  return ctx;
+}
+
+/* --- Destruction -------------------------------------------------------------------------------- */
+
+/* "2 references leaked: t5 f32[2,2] made by exp, t7 f32[3] made by from_host" */
+static smelt_status describe_leaks(const smelt_context *ctx, smelt_error *err) {
+  uint64_t n = atomic_load(&ctx->counters.live_references);
+  if (!n) return SMELT_OK;
+  sm_text text;
+  sm_text_init(&text, &ctx->allocator);
+  const char *separator = ": ";
+  for (const sm_tensor *t = ctx->stream.tensors; t; t = t->next) {
+    char shape[SM_SHAPE_TEXT];
+    if (t->dead) continue;
+    sm_text_addf(&text, "%st%" PRIu64 " %s made by %s", separator, t->id,
+                 sm_shape_text(shape, t->dtype, &t->shape), t->origin);
+    separator = ", ";
+  }
+  smelt_status status = sm_error_set(err, SMELT_ERR_LEAK, "%" PRIu64 " reference%s leaked%s", n,
+                                     n == 1 ? "" : "s", text.data);
+  sm_text_free(&text);
+  return status;
+}
+
+smelt_status smelt_context_destroy(smelt_context *ctx, smelt_error *err) {
+  if (!ctx) return SMELT_OK;
+  if (sm_thread_inside()) {
+    return sm_error_set(err, SMELT_ERR_REENTRANT, "smelt_context_destroy was called from inside a callback");
+  }
+  smelt_error leaks;
+  smelt_status status = describe_leaks(ctx, &leaks);
+  if (status != SMELT_OK && sm_log_on(&ctx->log, SM_LOG_MEMORY)) sm_log_line(&ctx->log, leaks.text);
+  if (status != SMELT_OK && err) *err = leaks;
+  sm_reference_forget(ctx, "context_destroy");
+  delist(ctx);
+  sm_stream_free(&ctx->stream);
+  if (ctx->device.driver->runs_kernels) sm_fused_executor_free(&ctx->fused);
+  sm_device_close(&ctx->device);
+  sm_allocator allocator = ctx->allocator;
+  sm_free(&allocator, ctx, sizeof *ctx);
+  return status;
+}
+
+/* --- Queries --------------------------------------------------------------------------------------- */
+
+smelt_status smelt_sync(smelt_context *ctx, smelt_error *err) {
+  if (!ctx) return sm_error_set(err, SMELT_ERR_ARGUMENT, "smelt_sync: the context is NULL");
+  return sm_stream_flush(&ctx->stream, err);
+}
+
+smelt_status smelt_seed(smelt_context *ctx, uint64_t seed) {
+  if (!ctx) return SMELT_ERR_ARGUMENT;
+  sm_stream_seed(&ctx->stream, seed);
+  return SMELT_OK;
+}
+
+const char *smelt_device_name(const smelt_context *ctx) { return ctx ? ctx->name : "none"; }
+
+smelt_status smelt_context_counters(const smelt_context *ctx, smelt_counters *out) {
+  if (!ctx || !out || out->size != sizeof *out) return SMELT_ERR_ARGUMENT;
+  const sm_counters *c = &ctx->counters;
+  *out = (smelt_counters){
+      .size = sizeof *out,
+      .operations = atomic_load(&c->operations),
+      .segments = atomic_load(&c->segments),
+      .launches = atomic_load(&c->launches),
+      .kernels_compiled = atomic_load(&c->kernels_compiled),
+      .explorations = atomic_load(&c->explorations),
+      .bytes_read = atomic_load(&c->bytes_read),
+      .bytes_written = atomic_load(&c->bytes_written),
+      .misuses = atomic_load(&c->misuses),
+      .live_references = atomic_load(&c->live_references),
+      .live_bytes = atomic_load(&ctx->device.live_bytes),
+  };
+  return SMELT_OK;
+}

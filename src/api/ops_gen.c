@@ -1,0 +1,546 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The functions of ops.h. Generated from src/ir/ops.def by opgen: do not edit.
+ * Parentheses around the names keep the macros of ops.h away. */
+#include "api/record.h"
+#include "smelt/ops.h"
+
+const smelt_op_info sm_op_infos[SM_OP_COUNT] = {
+    [SM_OP_ZEROS] = {"zeros", "", "ts", "Base",
+        "A tensor of zeros (false for bool)."},
+    [SM_OP_ONES] = {"ones", "", "ts", "Base",
+        "A tensor of ones (true for bool)."},
+    [SM_OP_FULL] = {"full", "S", "ts", "Numeric",
+        "A tensor filled with one value."},
+    [SM_OP_ARANGE] = {"arange", "SSS", "t", "Numeric",
+        "start + i*step for i = 0, 1, ... while below stop (above it for a negative step)."},
+    [SM_OP_RAND] = {"rand", "", "ts", "Float",
+        "Uniform random numbers in [0, 1), from Philox 4x32-10 at the flat index."},
+    [SM_OP_RANDN] = {"randn", "", "ts", "Float",
+        "Normal random numbers (mean 0, variance 1), by Box and Muller's transform."},
+    [SM_OP_ASTYPE] = {"astype", "T", "t", "Base",
+        "Conversion: floats to integers truncate and saturate (NaN gives 0), integers wrap, bool is not-zero."},
+    [SM_OP_ADD] = {"add", "AA", "", "Numeric",
+        "Sum; integers wrap."},
+    [SM_OP_SUBTRACT] = {"subtract", "AA", "", "Numeric",
+        "Difference; integers wrap."},
+    [SM_OP_MULTIPLY] = {"multiply", "AA", "", "Numeric",
+        "Product; integers wrap."},
+    [SM_OP_DIVIDE] = {"divide", "AA", "", "Numeric",
+        "Quotient of floats; integers have floor_divide and trunc_divide."},
+    [SM_OP_FLOOR_DIVIDE] = {"floor_divide", "AA", "", "Numeric",
+        "Quotient rounded down; an integer divided by zero gives 0."},
+    [SM_OP_TRUNC_DIVIDE] = {"trunc_divide", "AA", "", "Numeric",
+        "Quotient rounded toward zero; an integer divided by zero gives 0."},
+    [SM_OP_REMAINDER] = {"remainder", "AA", "", "Numeric",
+        "Remainder with the sign of the divisor, as Python's %; integers by zero give 0."},
+    [SM_OP_FMOD] = {"fmod", "AA", "", "Numeric",
+        "Remainder with the sign of the dividend, as C's fmod; integers by zero give 0."},
+    [SM_OP_POW] = {"pow", "AA", "", "Float",
+        "Power; integers wrap, a negative integer exponent gives the truncated result."},
+    [SM_OP_MAXIMUM] = {"maximum", "AA", "", "Numeric",
+        "The larger; NaN propagates."},
+    [SM_OP_MINIMUM] = {"minimum", "AA", "", "Numeric",
+        "The smaller; NaN propagates."},
+    [SM_OP_ATAN2] = {"atan2", "AA", "", "Float",
+        "Angle of the point (y, x), with the first operand as ordinate."},
+    [SM_OP_HYPOT] = {"hypot", "AA", "", "Float",
+        "sqrt(x*x + y*y) without overflow in between."},
+    [SM_OP_COPYSIGN] = {"copysign", "AA", "", "Float",
+        "The first operand's magnitude with the second's sign."},
+    [SM_OP_NEGATIVE] = {"negative", "T", "", "Numeric",
+        "Negation; integers wrap."},
+    [SM_OP_POSITIVE] = {"positive", "T", "", "Numeric",
+        "The operand itself."},
+    [SM_OP_ABS] = {"abs", "T", "", "Numeric",
+        "Magnitude; the smallest integer stays."},
+    [SM_OP_SIGN] = {"sign", "T", "", "Numeric",
+        "-1, 0 or 1; both zeros give +0, NaN stays NaN."},
+    [SM_OP_SQUARE] = {"square", "T", "", "Numeric",
+        "x*x."},
+    [SM_OP_RECIPROCAL] = {"reciprocal", "T", "", "Float",
+        "1/x."},
+    [SM_OP_SQRT] = {"sqrt", "T", "", "Float",
+        "Square root."},
+    [SM_OP_RSQRT] = {"rsqrt", "T", "", "Float",
+        "1/sqrt(x)."},
+    [SM_OP_EXP] = {"exp", "T", "", "Float",
+        "e to the x."},
+    [SM_OP_EXP2] = {"exp2", "T", "", "Float",
+        "2 to the x."},
+    [SM_OP_EXPM1] = {"expm1", "T", "", "Float",
+        "exp(x) - 1, accurate near 0."},
+    [SM_OP_LOG] = {"log", "T", "", "Float",
+        "Natural logarithm."},
+    [SM_OP_LOG2] = {"log2", "T", "", "Float",
+        "Binary logarithm."},
+    [SM_OP_LOG10] = {"log10", "T", "", "Float",
+        "Decimal logarithm."},
+    [SM_OP_LOG1P] = {"log1p", "T", "", "Float",
+        "log(1 + x), accurate near 0."},
+    [SM_OP_SIN] = {"sin", "T", "", "Float",
+        "Sine of radians."},
+    [SM_OP_COS] = {"cos", "T", "", "Float",
+        "Cosine of radians."},
+    [SM_OP_TAN] = {"tan", "T", "", "Float",
+        "Tangent of radians."},
+    [SM_OP_ASIN] = {"asin", "T", "", "Float",
+        "Inverse sine."},
+    [SM_OP_ACOS] = {"acos", "T", "", "Float",
+        "Inverse cosine."},
+    [SM_OP_ATAN] = {"atan", "T", "", "Float",
+        "Inverse tangent."},
+    [SM_OP_SINH] = {"sinh", "T", "", "Float",
+        "Hyperbolic sine."},
+    [SM_OP_COSH] = {"cosh", "T", "", "Float",
+        "Hyperbolic cosine."},
+    [SM_OP_TANH] = {"tanh", "T", "", "Float",
+        "Hyperbolic tangent."},
+    [SM_OP_ASINH] = {"asinh", "T", "", "Float",
+        "Inverse hyperbolic sine."},
+    [SM_OP_ACOSH] = {"acosh", "T", "", "Float",
+        "Inverse hyperbolic cosine."},
+    [SM_OP_ATANH] = {"atanh", "T", "", "Float",
+        "Inverse hyperbolic tangent."},
+    [SM_OP_ERF] = {"erf", "T", "", "Float",
+        "Error function."},
+    [SM_OP_SIGMOID] = {"sigmoid", "T", "", "Float",
+        "1/(1 + exp(-x))."},
+    [SM_OP_FLOOR] = {"floor", "T", "", "Float",
+        "Rounded down."},
+    [SM_OP_CEIL] = {"ceil", "T", "", "Float",
+        "Rounded up."},
+    [SM_OP_ROUND] = {"round", "T", "", "Float",
+        "Rounded to nearest, half to even."},
+    [SM_OP_TRUNC] = {"trunc", "T", "", "Float",
+        "Rounded toward zero."},
+    [SM_OP_ISNAN] = {"isnan", "T", "", "Float",
+        "Whether the element is NaN."},
+    [SM_OP_ISINF] = {"isinf", "T", "", "Float",
+        "Whether the element is infinite."},
+    [SM_OP_ISFINITE] = {"isfinite", "T", "", "Float",
+        "Whether the element is neither infinite nor NaN."},
+    [SM_OP_SIGNBIT] = {"signbit", "T", "", "Float",
+        "Whether the sign bit is set (also of -0 and NaN)."},
+    [SM_OP_EQUAL] = {"equal", "AA", "", "Base",
+        "x == y; NaN equals nothing."},
+    [SM_OP_NOT_EQUAL] = {"not_equal", "AA", "", "Base",
+        "x != y; true for NaN."},
+    [SM_OP_LESS] = {"less", "AA", "", "Numeric",
+        "x < y; false for NaN."},
+    [SM_OP_LESS_EQUAL] = {"less_equal", "AA", "", "Numeric",
+        "x <= y; false for NaN."},
+    [SM_OP_GREATER] = {"greater", "AA", "", "Numeric",
+        "x > y; false for NaN."},
+    [SM_OP_GREATER_EQUAL] = {"greater_equal", "AA", "", "Numeric",
+        "x >= y; false for NaN."},
+    [SM_OP_LOGICAL_AND] = {"logical_and", "AA", "", "Bool",
+        "Both."},
+    [SM_OP_LOGICAL_OR] = {"logical_or", "AA", "", "Bool",
+        "At least one."},
+    [SM_OP_LOGICAL_XOR] = {"logical_xor", "AA", "", "Bool",
+        "Exactly one."},
+    [SM_OP_LOGICAL_NOT] = {"logical_not", "T", "", "Bool",
+        "Negation."},
+    [SM_OP_BITWISE_AND] = {"bitwise_and", "AA", "", "Int",
+        "Bits set in both."},
+    [SM_OP_BITWISE_OR] = {"bitwise_or", "AA", "", "Int",
+        "Bits set in at least one."},
+    [SM_OP_BITWISE_XOR] = {"bitwise_xor", "AA", "", "Int",
+        "Bits set in exactly one."},
+    [SM_OP_BITWISE_INVERT] = {"bitwise_invert", "T", "", "Int",
+        "All bits flipped."},
+    [SM_OP_BITWISE_LEFT_SHIFT] = {"bitwise_left_shift", "AA", "", "Int",
+        "x * 2^y; a count that is negative or at least the width gives 0."},
+    [SM_OP_BITWISE_RIGHT_SHIFT] = {"bitwise_right_shift", "AA", "", "Int",
+        "x / 2^y rounded down; a count that is negative or at least the width leaves only sign bits."},
+    [SM_OP_WHERE] = {"where", "BAA", "", "Base",
+        "The second operand where the first is true, elsewhere the third."},
+    [SM_OP_CLIP] = {"clip", "TAA", "", "Numeric",
+        "Limited to [lo, hi]; a NaN anywhere gives NaN, lo > hi gives hi."},
+};
+
+smelt_tensor *(smelt_zeros)(smelt_context *ctx, smelt_dtype dtype, int rank, const int64_t *dims) {
+  const smelt_attrs attrs = {sizeof attrs, dtype, rank, dims};
+  return sm_record_call(ctx, SM_OP_ZEROS, NULL, 0, &attrs);
+}
+
+smelt_tensor *(smelt_ones)(smelt_context *ctx, smelt_dtype dtype, int rank, const int64_t *dims) {
+  const smelt_attrs attrs = {sizeof attrs, dtype, rank, dims};
+  return sm_record_call(ctx, SM_OP_ONES, NULL, 0, &attrs);
+}
+
+smelt_tensor *(smelt_full)(smelt_context *ctx, smelt_tensor *value,
+    smelt_dtype dtype, int rank, const int64_t *dims) {
+  smelt_tensor *const operands[] = {value};
+  const smelt_attrs attrs = {sizeof attrs, dtype, rank, dims};
+  return sm_record_call(ctx, SM_OP_FULL, operands, 1, &attrs);
+}
+
+smelt_tensor *(smelt_arange)(smelt_context *ctx, smelt_tensor *start, smelt_tensor *stop, smelt_tensor *step,
+    smelt_dtype dtype) {
+  smelt_tensor *const operands[] = {start, stop, step};
+  const smelt_attrs attrs = {sizeof attrs, dtype, 0, NULL};
+  return sm_record_call(ctx, SM_OP_ARANGE, operands, 3, &attrs);
+}
+
+smelt_tensor *(smelt_rand)(smelt_context *ctx, smelt_dtype dtype, int rank, const int64_t *dims) {
+  const smelt_attrs attrs = {sizeof attrs, dtype, rank, dims};
+  return sm_record_call(ctx, SM_OP_RAND, NULL, 0, &attrs);
+}
+
+smelt_tensor *(smelt_randn)(smelt_context *ctx, smelt_dtype dtype, int rank, const int64_t *dims) {
+  const smelt_attrs attrs = {sizeof attrs, dtype, rank, dims};
+  return sm_record_call(ctx, SM_OP_RANDN, NULL, 0, &attrs);
+}
+
+smelt_tensor *(smelt_astype)(smelt_tensor *x, smelt_dtype dtype) {
+  smelt_tensor *const operands[] = {x};
+  const smelt_attrs attrs = {sizeof attrs, dtype, 0, NULL};
+  return sm_record_call(NULL, SM_OP_ASTYPE, operands, 1, &attrs);
+}
+
+smelt_tensor *(smelt_add)(smelt_tensor *x, smelt_tensor *y) {
+  smelt_tensor *const operands[] = {x, y};
+  return sm_record_call(NULL, SM_OP_ADD, operands, 2, NULL);
+}
+
+smelt_tensor *(smelt_subtract)(smelt_tensor *x, smelt_tensor *y) {
+  smelt_tensor *const operands[] = {x, y};
+  return sm_record_call(NULL, SM_OP_SUBTRACT, operands, 2, NULL);
+}
+
+smelt_tensor *(smelt_multiply)(smelt_tensor *x, smelt_tensor *y) {
+  smelt_tensor *const operands[] = {x, y};
+  return sm_record_call(NULL, SM_OP_MULTIPLY, operands, 2, NULL);
+}
+
+smelt_tensor *(smelt_divide)(smelt_tensor *x, smelt_tensor *y) {
+  smelt_tensor *const operands[] = {x, y};
+  return sm_record_call(NULL, SM_OP_DIVIDE, operands, 2, NULL);
+}
+
+smelt_tensor *(smelt_floor_divide)(smelt_tensor *x, smelt_tensor *y) {
+  smelt_tensor *const operands[] = {x, y};
+  return sm_record_call(NULL, SM_OP_FLOOR_DIVIDE, operands, 2, NULL);
+}
+
+smelt_tensor *(smelt_trunc_divide)(smelt_tensor *x, smelt_tensor *y) {
+  smelt_tensor *const operands[] = {x, y};
+  return sm_record_call(NULL, SM_OP_TRUNC_DIVIDE, operands, 2, NULL);
+}
+
+smelt_tensor *(smelt_remainder)(smelt_tensor *x, smelt_tensor *y) {
+  smelt_tensor *const operands[] = {x, y};
+  return sm_record_call(NULL, SM_OP_REMAINDER, operands, 2, NULL);
+}
+
+smelt_tensor *(smelt_fmod)(smelt_tensor *x, smelt_tensor *y) {
+  smelt_tensor *const operands[] = {x, y};
+  return sm_record_call(NULL, SM_OP_FMOD, operands, 2, NULL);
+}
+
+smelt_tensor *(smelt_pow)(smelt_tensor *x, smelt_tensor *y) {
+  smelt_tensor *const operands[] = {x, y};
+  return sm_record_call(NULL, SM_OP_POW, operands, 2, NULL);
+}
+
+smelt_tensor *(smelt_maximum)(smelt_tensor *x, smelt_tensor *y) {
+  smelt_tensor *const operands[] = {x, y};
+  return sm_record_call(NULL, SM_OP_MAXIMUM, operands, 2, NULL);
+}
+
+smelt_tensor *(smelt_minimum)(smelt_tensor *x, smelt_tensor *y) {
+  smelt_tensor *const operands[] = {x, y};
+  return sm_record_call(NULL, SM_OP_MINIMUM, operands, 2, NULL);
+}
+
+smelt_tensor *(smelt_atan2)(smelt_tensor *x, smelt_tensor *y) {
+  smelt_tensor *const operands[] = {x, y};
+  return sm_record_call(NULL, SM_OP_ATAN2, operands, 2, NULL);
+}
+
+smelt_tensor *(smelt_hypot)(smelt_tensor *x, smelt_tensor *y) {
+  smelt_tensor *const operands[] = {x, y};
+  return sm_record_call(NULL, SM_OP_HYPOT, operands, 2, NULL);
+}
+
+smelt_tensor *(smelt_copysign)(smelt_tensor *x, smelt_tensor *y) {
+  smelt_tensor *const operands[] = {x, y};
+  return sm_record_call(NULL, SM_OP_COPYSIGN, operands, 2, NULL);
+}
+
+smelt_tensor *(smelt_negative)(smelt_tensor *x) {
+  smelt_tensor *const operands[] = {x};
+  return sm_record_call(NULL, SM_OP_NEGATIVE, operands, 1, NULL);
+}
+
+smelt_tensor *(smelt_positive)(smelt_tensor *x) {
+  smelt_tensor *const operands[] = {x};
+  return sm_record_call(NULL, SM_OP_POSITIVE, operands, 1, NULL);
+}
+
+smelt_tensor *(smelt_abs)(smelt_tensor *x) {
+  smelt_tensor *const operands[] = {x};
+  return sm_record_call(NULL, SM_OP_ABS, operands, 1, NULL);
+}
+
+smelt_tensor *(smelt_sign)(smelt_tensor *x) {
+  smelt_tensor *const operands[] = {x};
+  return sm_record_call(NULL, SM_OP_SIGN, operands, 1, NULL);
+}
+
+smelt_tensor *(smelt_square)(smelt_tensor *x) {
+  smelt_tensor *const operands[] = {x};
+  return sm_record_call(NULL, SM_OP_SQUARE, operands, 1, NULL);
+}
+
+smelt_tensor *(smelt_reciprocal)(smelt_tensor *x) {
+  smelt_tensor *const operands[] = {x};
+  return sm_record_call(NULL, SM_OP_RECIPROCAL, operands, 1, NULL);
+}
+
+smelt_tensor *(smelt_sqrt)(smelt_tensor *x) {
+  smelt_tensor *const operands[] = {x};
+  return sm_record_call(NULL, SM_OP_SQRT, operands, 1, NULL);
+}
+
+smelt_tensor *(smelt_rsqrt)(smelt_tensor *x) {
+  smelt_tensor *const operands[] = {x};
+  return sm_record_call(NULL, SM_OP_RSQRT, operands, 1, NULL);
+}
+
+smelt_tensor *(smelt_exp)(smelt_tensor *x) {
+  smelt_tensor *const operands[] = {x};
+  return sm_record_call(NULL, SM_OP_EXP, operands, 1, NULL);
+}
+
+smelt_tensor *(smelt_exp2)(smelt_tensor *x) {
+  smelt_tensor *const operands[] = {x};
+  return sm_record_call(NULL, SM_OP_EXP2, operands, 1, NULL);
+}
+
+smelt_tensor *(smelt_expm1)(smelt_tensor *x) {
+  smelt_tensor *const operands[] = {x};
+  return sm_record_call(NULL, SM_OP_EXPM1, operands, 1, NULL);
+}
+
+smelt_tensor *(smelt_log)(smelt_tensor *x) {
+  smelt_tensor *const operands[] = {x};
+  return sm_record_call(NULL, SM_OP_LOG, operands, 1, NULL);
+}
+
+smelt_tensor *(smelt_log2)(smelt_tensor *x) {
+  smelt_tensor *const operands[] = {x};
+  return sm_record_call(NULL, SM_OP_LOG2, operands, 1, NULL);
+}
+
+smelt_tensor *(smelt_log10)(smelt_tensor *x) {
+  smelt_tensor *const operands[] = {x};
+  return sm_record_call(NULL, SM_OP_LOG10, operands, 1, NULL);
+}
+
+smelt_tensor *(smelt_log1p)(smelt_tensor *x) {
+  smelt_tensor *const operands[] = {x};
+  return sm_record_call(NULL, SM_OP_LOG1P, operands, 1, NULL);
+}
+
+smelt_tensor *(smelt_sin)(smelt_tensor *x) {
+  smelt_tensor *const operands[] = {x};
+  return sm_record_call(NULL, SM_OP_SIN, operands, 1, NULL);
+}
+
+smelt_tensor *(smelt_cos)(smelt_tensor *x) {
+  smelt_tensor *const operands[] = {x};
+  return sm_record_call(NULL, SM_OP_COS, operands, 1, NULL);
+}
+
+smelt_tensor *(smelt_tan)(smelt_tensor *x) {
+  smelt_tensor *const operands[] = {x};
+  return sm_record_call(NULL, SM_OP_TAN, operands, 1, NULL);
+}
+
+smelt_tensor *(smelt_asin)(smelt_tensor *x) {
+  smelt_tensor *const operands[] = {x};
+  return sm_record_call(NULL, SM_OP_ASIN, operands, 1, NULL);
+}
+
+smelt_tensor *(smelt_acos)(smelt_tensor *x) {
+  smelt_tensor *const operands[] = {x};
+  return sm_record_call(NULL, SM_OP_ACOS, operands, 1, NULL);
+}
+
+smelt_tensor *(smelt_atan)(smelt_tensor *x) {
+  smelt_tensor *const operands[] = {x};
+  return sm_record_call(NULL, SM_OP_ATAN, operands, 1, NULL);
+}
+
+smelt_tensor *(smelt_sinh)(smelt_tensor *x) {
+  smelt_tensor *const operands[] = {x};
+  return sm_record_call(NULL, SM_OP_SINH, operands, 1, NULL);
+}
+
+smelt_tensor *(smelt_cosh)(smelt_tensor *x) {
+  smelt_tensor *const operands[] = {x};
+  return sm_record_call(NULL, SM_OP_COSH, operands, 1, NULL);
+}
+
+smelt_tensor *(smelt_tanh)(smelt_tensor *x) {
+  smelt_tensor *const operands[] = {x};
+  return sm_record_call(NULL, SM_OP_TANH, operands, 1, NULL);
+}
+
+smelt_tensor *(smelt_asinh)(smelt_tensor *x) {
+  smelt_tensor *const operands[] = {x};
+  return sm_record_call(NULL, SM_OP_ASINH, operands, 1, NULL);
+}
+
+smelt_tensor *(smelt_acosh)(smelt_tensor *x) {
+  smelt_tensor *const operands[] = {x};
+  return sm_record_call(NULL, SM_OP_ACOSH, operands, 1, NULL);
+}
+
+smelt_tensor *(smelt_atanh)(smelt_tensor *x) {
+  smelt_tensor *const operands[] = {x};
+  return sm_record_call(NULL, SM_OP_ATANH, operands, 1, NULL);
+}
+
+smelt_tensor *(smelt_erf)(smelt_tensor *x) {
+  smelt_tensor *const operands[] = {x};
+  return sm_record_call(NULL, SM_OP_ERF, operands, 1, NULL);
+}
+
+smelt_tensor *(smelt_sigmoid)(smelt_tensor *x) {
+  smelt_tensor *const operands[] = {x};
+  return sm_record_call(NULL, SM_OP_SIGMOID, operands, 1, NULL);
+}
+
+smelt_tensor *(smelt_floor)(smelt_tensor *x) {
+  smelt_tensor *const operands[] = {x};
+  return sm_record_call(NULL, SM_OP_FLOOR, operands, 1, NULL);
+}
+
+smelt_tensor *(smelt_ceil)(smelt_tensor *x) {
+  smelt_tensor *const operands[] = {x};
+  return sm_record_call(NULL, SM_OP_CEIL, operands, 1, NULL);
+}
+
+smelt_tensor *(smelt_round)(smelt_tensor *x) {
+  smelt_tensor *const operands[] = {x};
+  return sm_record_call(NULL, SM_OP_ROUND, operands, 1, NULL);
+}
+
+smelt_tensor *(smelt_trunc)(smelt_tensor *x) {
+  smelt_tensor *const operands[] = {x};
+  return sm_record_call(NULL, SM_OP_TRUNC, operands, 1, NULL);
+}
+
+smelt_tensor *(smelt_isnan)(smelt_tensor *x) {
+  smelt_tensor *const operands[] = {x};
+  return sm_record_call(NULL, SM_OP_ISNAN, operands, 1, NULL);
+}
+
+smelt_tensor *(smelt_isinf)(smelt_tensor *x) {
+  smelt_tensor *const operands[] = {x};
+  return sm_record_call(NULL, SM_OP_ISINF, operands, 1, NULL);
+}
+
+smelt_tensor *(smelt_isfinite)(smelt_tensor *x) {
+  smelt_tensor *const operands[] = {x};
+  return sm_record_call(NULL, SM_OP_ISFINITE, operands, 1, NULL);
+}
+
+smelt_tensor *(smelt_signbit)(smelt_tensor *x) {
+  smelt_tensor *const operands[] = {x};
+  return sm_record_call(NULL, SM_OP_SIGNBIT, operands, 1, NULL);
+}
+
+smelt_tensor *(smelt_equal)(smelt_tensor *x, smelt_tensor *y) {
+  smelt_tensor *const operands[] = {x, y};
+  return sm_record_call(NULL, SM_OP_EQUAL, operands, 2, NULL);
+}
+
+smelt_tensor *(smelt_not_equal)(smelt_tensor *x, smelt_tensor *y) {
+  smelt_tensor *const operands[] = {x, y};
+  return sm_record_call(NULL, SM_OP_NOT_EQUAL, operands, 2, NULL);
+}
+
+smelt_tensor *(smelt_less)(smelt_tensor *x, smelt_tensor *y) {
+  smelt_tensor *const operands[] = {x, y};
+  return sm_record_call(NULL, SM_OP_LESS, operands, 2, NULL);
+}
+
+smelt_tensor *(smelt_less_equal)(smelt_tensor *x, smelt_tensor *y) {
+  smelt_tensor *const operands[] = {x, y};
+  return sm_record_call(NULL, SM_OP_LESS_EQUAL, operands, 2, NULL);
+}
+
+smelt_tensor *(smelt_greater)(smelt_tensor *x, smelt_tensor *y) {
+  smelt_tensor *const operands[] = {x, y};
+  return sm_record_call(NULL, SM_OP_GREATER, operands, 2, NULL);
+}
+
+smelt_tensor *(smelt_greater_equal)(smelt_tensor *x, smelt_tensor *y) {
+  smelt_tensor *const operands[] = {x, y};
+  return sm_record_call(NULL, SM_OP_GREATER_EQUAL, operands, 2, NULL);
+}
+
+smelt_tensor *(smelt_logical_and)(smelt_tensor *x, smelt_tensor *y) {
+  smelt_tensor *const operands[] = {x, y};
+  return sm_record_call(NULL, SM_OP_LOGICAL_AND, operands, 2, NULL);
+}
+
+smelt_tensor *(smelt_logical_or)(smelt_tensor *x, smelt_tensor *y) {
+  smelt_tensor *const operands[] = {x, y};
+  return sm_record_call(NULL, SM_OP_LOGICAL_OR, operands, 2, NULL);
+}
+
+smelt_tensor *(smelt_logical_xor)(smelt_tensor *x, smelt_tensor *y) {
+  smelt_tensor *const operands[] = {x, y};
+  return sm_record_call(NULL, SM_OP_LOGICAL_XOR, operands, 2, NULL);
+}
+
+smelt_tensor *(smelt_logical_not)(smelt_tensor *x) {
+  smelt_tensor *const operands[] = {x};
+  return sm_record_call(NULL, SM_OP_LOGICAL_NOT, operands, 1, NULL);
+}
+
+smelt_tensor *(smelt_bitwise_and)(smelt_tensor *x, smelt_tensor *y) {
+  smelt_tensor *const operands[] = {x, y};
+  return sm_record_call(NULL, SM_OP_BITWISE_AND, operands, 2, NULL);
+}
+
+smelt_tensor *(smelt_bitwise_or)(smelt_tensor *x, smelt_tensor *y) {
+  smelt_tensor *const operands[] = {x, y};
+  return sm_record_call(NULL, SM_OP_BITWISE_OR, operands, 2, NULL);
+}
+
+smelt_tensor *(smelt_bitwise_xor)(smelt_tensor *x, smelt_tensor *y) {
+  smelt_tensor *const operands[] = {x, y};
+  return sm_record_call(NULL, SM_OP_BITWISE_XOR, operands, 2, NULL);
+}
+
+smelt_tensor *(smelt_bitwise_invert)(smelt_tensor *x) {
+  smelt_tensor *const operands[] = {x};
+  return sm_record_call(NULL, SM_OP_BITWISE_INVERT, operands, 1, NULL);
+}
+
+smelt_tensor *(smelt_bitwise_left_shift)(smelt_tensor *x, smelt_tensor *y) {
+  smelt_tensor *const operands[] = {x, y};
+  return sm_record_call(NULL, SM_OP_BITWISE_LEFT_SHIFT, operands, 2, NULL);
+}
+
+smelt_tensor *(smelt_bitwise_right_shift)(smelt_tensor *x, smelt_tensor *y) {
+  smelt_tensor *const operands[] = {x, y};
+  return sm_record_call(NULL, SM_OP_BITWISE_RIGHT_SHIFT, operands, 2, NULL);
+}
+
+smelt_tensor *(smelt_where)(smelt_tensor *cond, smelt_tensor *x, smelt_tensor *y) {
+  smelt_tensor *const operands[] = {cond, x, y};
+  return sm_record_call(NULL, SM_OP_WHERE, operands, 3, NULL);
+}
+
+smelt_tensor *(smelt_clip)(smelt_tensor *x, smelt_tensor *lo, smelt_tensor *hi) {
+  smelt_tensor *const operands[] = {x, lo, hi};
+  return sm_record_call(NULL, SM_OP_CLIP, operands, 3, NULL);
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/record.h"
+
+#include <string.h>
+
+#include "api/context_state.h"
+#include "api/reference.h"
+#include "base/error.h"
+#include "ir/expr.h"
+#include "ir/infer.h"
+
+typedef struct taken_call {
+  sm_opcode code;
+  int n;
+  sm_target targets[SM_MAX_OPERANDS];
+  const smelt_attrs *attrs;
+} taken_call;
+
+static smelt_tensor *poisoned(const smelt_error *err) { return sm_reference_poison(sm_cause_create(err)); }
+
+static void release_from(taken_call *call, int first) {
+  for (int i = first; i < call->n; i++) sm_target_release(call->targets[i]);
+}
+
+/* --- Weak scalars ---------------------------------------------------------------------- */
+
+/* Runs the steps of an expression on single elements. */
+static void fold_steps(const sm_expr *expr, const sm_inferred *inferred, sm_word *result) {
+  sm_word steps[SM_EXPR_STEPS];
+  for (int s = 0; s < expr->n_steps; s++) {
+    const sm_expr_step *step = &expr->steps[s];
+    const void *in[SM_EXPR_ARGS];
+    for (int k = 0; k < step->n_args; k++) {
+      const sm_expr_arg *arg = &step->args[k];
+      in[k] = arg->kind == SM_ARG_OPERAND ? (const void *)&inferred->scalar[arg->index]
+              : arg->kind == SM_ARG_STEP  ? (const void *)&steps[arg->index]
+                                          : (const void *)&arg->literal;
+    }
+    sm_kop_eval(step->kop, step->args[step->n_args - 1].dtype, step->dtype)(1, &steps[s], in);
+  }
+  const sm_expr_arg *r = &expr->result;
+  *result = r->kind == SM_ARG_OPERAND ? inferred->scalar[r->index]
+            : r->kind == SM_ARG_STEP  ? steps[r->index]
+                                      : r->literal;
+}
+
+static smelt_status fold(const taken_call *call, sm_scalar *out, smelt_error *err) {
+  sm_call_operand operands[SM_MAX_OPERANDS];
+  sm_inferred inferred;
+  sm_expr expr;
+  sm_word result = {.bits = 0};
+  for (int i = 0; i < call->n; i++) {
+    operands[i] = (sm_call_operand){.is_scalar = true, .scalar = call->targets[i].scalar};
+  }
+  SM_TRY(sm_infer(call->code, operands, call->n, NULL, &inferred, err));
+  SM_TRY(sm_expr_compile(sm_op_row_of(call->code)->expr, inferred.operand, call->n, inferred.dtype, &expr, err));
+  fold_steps(&expr, &inferred, &result);
+  *out = sm_scalar_of(inferred.dtype, &result);
+  return SMELT_OK;
+}
+
+static smelt_tensor *record_scalars(const taken_call *call) {
+  smelt_error err;
+  sm_scalar result;
+  if (fold(call, &result, &err) != SMELT_OK) return poisoned(&err);
+  return sm_reference_create((sm_target){.kind = SM_TARGET_SCALAR, .scalar = result});
+}
+
+/* --- Tensors ------------------------------------------------------------------------------ */
+
+/* The stream all tensor operands belong to, or that of `ctx`; NULL with an
+ * error if there is none or they differ. */
+static sm_stream *common_stream(smelt_context *ctx, const taken_call *call, smelt_error *err) {
+  const char *name = sm_op_row_of(call->code)->name;
+  sm_stream *stream = ctx ? &ctx->stream : NULL;
+  for (int i = 0; i < call->n; i++) {
+    if (call->targets[i].kind != SM_TARGET_TENSOR) continue;
+    sm_stream *own = call->targets[i].tensor->stream;
+    if (!stream) stream = own;
+    if (stream != own) {
+      sm_error_set(err, SMELT_ERR_DEVICE, "%s: the operands belong to different contexts", name);
+      return NULL;
+    }
+  }
+  if (!stream) sm_error_set(err, SMELT_ERR_ARGUMENT, "%s: the context is NULL", name);
+  return stream;
+}
+
+static smelt_tensor *record_tensors(smelt_context *ctx, taken_call *call) {
+  smelt_error err;
+  sm_stream *stream = common_stream(ctx, call, &err);
+  if (!stream) {
+    release_from(call, 0);
+    return poisoned(&err);
+  }
+  sm_argument arguments[SM_MAX_OPERANDS];
+  for (int i = 0; i < call->n; i++) {
+    const sm_target *target = &call->targets[i];
+    arguments[i] = (sm_argument){.tensor = target->kind == SM_TARGET_TENSOR ? target->tensor : NULL,
+                                 .scalar = target->scalar};
+  }
+  sm_cause *cause;
+  sm_tensor *t = sm_stream_record(stream, call->code, arguments, call->n, call->attrs, &cause);
+  return t ? sm_reference_create((sm_target){.kind = SM_TARGET_TENSOR, .tensor = t})
+           : sm_reference_poison(cause);
+}
+
+/* --- The call -------------------------------------------------------------------------------- */
+
+static bool take_operands(taken_call *call, smelt_tensor *const *operands, int n, sm_cause **poison) {
+  const char *name = sm_op_row_of(call->code)->name;
+  int scalars = 0;
+  *poison = NULL;
+  for (int i = 0; i < n; i++) {
+    call->targets[i] = sm_reference_take(operands[i], name);
+    if (call->targets[i].kind == SM_TARGET_SCALAR) scalars++;
+    if (call->targets[i].kind == SM_TARGET_POISON && !*poison) *poison = call->targets[i].cause;
+  }
+  call->n = n;
+  return n > 0 && scalars == n;
+}
+
+smelt_tensor *sm_record_call(smelt_context *ctx, sm_opcode code, smelt_tensor *const *operands, int n,
+                             const smelt_attrs *attrs) {
+  taken_call call = {.code = code, .attrs = attrs};
+  sm_cause *poison;
+  bool only_scalars = take_operands(&call, operands, n, &poison);
+  if (poison) {
+    sm_cause_ref(poison);
+    release_from(&call, 0);
+    return sm_reference_poison(poison);
+  }
+  if (only_scalars && sm_op_folds_scalars(code)) return record_scalars(&call);
+  return record_tensors(ctx, &call);
+}
+
+static smelt_tensor *refuse_call(smelt_tensor *const *operands, size_t n, const smelt_error *err) {
+  for (size_t i = 0; i < n; i++) smelt_drop(operands[i]);
+  return poisoned(err);
+}
+
+smelt_tensor *smelt_call(smelt_context *ctx, const char *name, smelt_tensor *const *operands, size_t n,
+                         const smelt_attrs *attrs) {
+  smelt_error err;
+  sm_opcode code = sm_op_find(name);
+  if (code == SM_OP_COUNT) {
+    sm_error_set(&err, SMELT_ERR_ARGUMENT, "no operation is called \"%.60s\"", name ? name : "(null)");
+    return refuse_call(operands, n, &err);
+  }
+  if (n > SM_MAX_OPERANDS) {
+    sm_error_set(&err, SMELT_ERR_ARGUMENT, "%s does not take %zu operands", name, n);
+    return refuse_call(operands, n, &err);
+  }
+  return sm_record_call(ctx, code, operands, (int)n, attrs);
+}

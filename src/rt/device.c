@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rt/device.h"
+
+#include <string.h>
+
+#include "base/error.h"
+
+/* --- Devices --------------------------------------------------------------------- */
+
+static const sm_driver *find_driver(const sm_driver *const *drivers, const char *name, size_t n) {
+  for (; *drivers; drivers++) {
+    if (strlen((*drivers)->name) == n && memcmp((*drivers)->name, name, n) == 0) return *drivers;
+  }
+  return NULL;
+}
+
+static smelt_status no_such_device(const char *spec, const sm_driver *const *drivers, smelt_error *err) {
+  char list[200];
+  size_t n = 0;
+  for (; *drivers && n + strlen((*drivers)->name) + 3 < sizeof list; drivers++) {
+    const char *separator = n ? ", " : "";
+    memcpy(list + n, separator, strlen(separator));
+    n += strlen(separator);
+    memcpy(list + n, (*drivers)->name, strlen((*drivers)->name));
+    n += strlen((*drivers)->name);
+  }
+  list[n] = 0;
+  return sm_error_set(err, SMELT_ERR_DEVICE, "no device \"%.100s\"; there are %s", spec, list);
+}
+
+smelt_status sm_device_open(sm_device *device, const char *spec, const sm_driver *const *drivers,
+                            const sm_allocator *allocator, const sm_log *log, smelt_error *err) {
+  size_t n = strcspn(spec, ":");
+  const sm_driver *driver = find_driver(drivers, spec, n);
+  if (!driver) return no_such_device(spec, drivers, err);
+  memset(device, 0, sizeof *device);
+  device->driver = driver;
+  device->allocator = allocator;
+  device->log = log;
+  return driver->open(device, spec[n] ? spec + n + 1 : NULL, err);
+}
+
+void sm_device_close(sm_device *device) { device->driver->close(device); }
+
+/* --- Buffers ----------------------------------------------------------------------- */
+
+static sm_buffer *new_buffer(sm_device *device, size_t bytes) {
+  sm_buffer *buffer = sm_calloc(device->allocator, 1, sizeof *buffer);
+  if (!buffer) return NULL;
+  atomic_init(&buffer->refs, 1);
+  buffer->device = device;
+  buffer->bytes = bytes;
+  return buffer;
+}
+
+smelt_status sm_buffer_create(sm_device *device, size_t bytes, sm_buffer **out, smelt_error *err) {
+  *out = NULL;
+  sm_buffer *buffer = new_buffer(device, bytes);
+  if (!buffer) return sm_error_memory(err, "a buffer");
+  buffer->data = bytes ? device->driver->alloc(device, bytes) : NULL;
+  if (bytes && !buffer->data) {
+    sm_free(device->allocator, buffer, sizeof *buffer);
+    return sm_error_set(err, SMELT_ERR_MEMORY, "out of memory: %zu bytes of tensor data on %s", bytes,
+                        device->driver->name);
+  }
+  atomic_fetch_add(&device->live_bytes, bytes);
+  *out = buffer;
+  return SMELT_OK;
+}
+
+smelt_status sm_buffer_wrap(sm_device *device, const void *data, size_t bytes, void (*free_fn)(void *),
+                            void *user, sm_buffer **out, smelt_error *err) {
+  *out = new_buffer(device, bytes);
+  if (!*out) return sm_error_memory(err, "a buffer");
+  /* `borrowed` keeps every writer away, so dropping const is safe. */
+  (*out)->data = (void *)(uintptr_t)data;
+  (*out)->borrowed = true;
+  (*out)->free_fn = free_fn;
+  (*out)->user = user;
+  return SMELT_OK;
+}
+
+sm_buffer *sm_buffer_ref(sm_buffer *buffer) {
+  atomic_fetch_add(&buffer->refs, 1);
+  return buffer;
+}
+
+static void free_data(sm_buffer *buffer) {
+  if (buffer->borrowed) {
+    if (buffer->free_fn) buffer->free_fn(buffer->user);
+    return;
+  }
+  sm_device *device = buffer->device;
+  if (buffer->data) device->driver->free(device, buffer->data, buffer->bytes);
+  atomic_fetch_sub(&device->live_bytes, buffer->bytes);
+}
+
+void sm_buffer_drop(sm_buffer *buffer) {
+  if (atomic_fetch_sub(&buffer->refs, 1) != 1) return;
+  free_data(buffer);
+  sm_free(buffer->device->allocator, buffer, sizeof *buffer);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Devices: what a driver has to offer, and buffers of device memory.
+ *
+ * Purpose. `rt` moves bytes and runs kernels without knowing what they mean.
+ * A *driver* is a table of functions; a *device* is an opened driver with its
+ * *profile* (plain data that planning and skeletons read). A *buffer* is
+ * reference-counted memory of one device, its own or borrowed from the user.
+ *
+ * Rules. Drivers keep no global state. Every function may be called from any
+ * thread unless it says otherwise; a launch returns when its work is done or
+ * queued in order, and download waits for it. */
+#ifndef SM_RT_DEVICE_H
+#define SM_RT_DEVICE_H
+
+#include <stdatomic.h>
+
+#include "base/log.h"
+#include "kir/kir.h"
+
+/* Plain data that the planner and the skeletons read. */
+typedef struct sm_profile {
+  const char *name;          /* "cpu-avx512", "metal" */
+  uint16_t vector_bytes;     /* widest vector */
+  uint8_t widths[8];         /* candidates for f32, descending, 0-terminated */
+  int max_bindings;          /* buffers a kernel may bind, metadata included */
+  bool chunked;              /* CPU style: a call runs a range of work items */
+} sm_profile;
+
+typedef struct sm_device sm_device;
+typedef struct sm_kernel sm_kernel;  /* a compiled kernel, the driver's own */
+
+typedef struct sm_launch {
+  const sm_kir_span *buffers;  /* host-visible spans for CPU drivers */
+  size_t n_buffers;
+  const int64_t *sizes;
+  size_t n_sizes;
+  const sm_word *scalars;
+  size_t n_scalars;
+  int64_t work_items;
+  int64_t grain;               /* chunks begin at multiples of this */
+} sm_launch;
+
+typedef struct sm_driver {
+  const char *name;   /* "cpu" */
+  const char *detail; /* what runs the code: "evaluator" */
+  bool runs_kernels;  /* false: the op-level reference, compile and launch are NULL */
+  /* `argument` is what follows "name:" in the device string, or NULL. */
+  smelt_status (*open)(sm_device *device, const char *argument, smelt_error *err);
+  void (*close)(sm_device *device);
+  void *(*alloc)(sm_device *device, size_t bytes);
+  void (*free)(sm_device *device, void *data, size_t bytes);
+  smelt_status (*upload)(sm_device *device, void *to, const void *from, size_t bytes, smelt_error *err);
+  smelt_status (*download)(sm_device *device, void *to, const void *from, size_t bytes, smelt_error *err);
+  /* Takes over the IR: on success it belongs to the kernel. */
+  smelt_status (*compile)(sm_device *device, sm_kir_kernel *ir, sm_kernel **out, smelt_error *err);
+  void (*release)(sm_device *device, sm_kernel *kernel);
+  smelt_status (*launch)(sm_device *device, sm_kernel *kernel, const sm_launch *launch, smelt_error *err);
+} sm_driver;
+
+struct sm_device {
+  const sm_driver *driver;
+  const sm_allocator *allocator;
+  const sm_log *log;
+  const sm_profile *profile;
+  void *state;                    /* the driver's own */
+  _Atomic uint64_t live_bytes;    /* of buffers */
+};
+
+/* Opens "name" or "name:argument" from the list of drivers (NULL-terminated).
+ * ERR_DEVICE names what there is. */
+smelt_status sm_device_open(sm_device *device, const char *spec, const sm_driver *const *drivers,
+                            const sm_allocator *allocator, const sm_log *log, smelt_error *err);
+void sm_device_close(sm_device *device);
+
+/* --- Buffers -------------------------------------------------------------------- */
+typedef struct sm_buffer {
+  _Atomic uint32_t refs;
+  bool borrowed;          /* the user's memory: never written */
+  sm_device *device;
+  void *data;             /* device memory; NULL if bytes is 0 */
+  size_t bytes;
+  void (*free_fn)(void *user);
+  void *user;
+} sm_buffer;
+
+/* Own memory, uninitialised, aligned to 64 bytes or more. ERR_MEMORY. */
+smelt_status sm_buffer_create(sm_device *device, size_t bytes, sm_buffer **out, smelt_error *err);
+/* The user's memory; free_fn (optional) runs when the last reference is gone.
+ * On failure it has not run. */
+smelt_status sm_buffer_wrap(sm_device *device, const void *data, size_t bytes, void (*free_fn)(void *),
+                            void *user, sm_buffer **out, smelt_error *err);
+sm_buffer *sm_buffer_ref(sm_buffer *buffer);
+void sm_buffer_drop(sm_buffer *buffer);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "rt/report.h"
+
+#include <inttypes.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static void add_thread(sm_text *text) {
+  long thread = syscall(SYS_gettid);
+  if (thread == (long)getpid()) {
+    sm_text_add(text, "[main]");
+  } else {
+    sm_text_addf(text, "[thread %ld]", thread);
+  }
+}
+
+void sm_report_launch(const sm_log *log, const sm_allocator *allocator, sm_counters *counters,
+                      const sm_launch_report *report) {
+  sm_count(&counters->launches, 1);
+  sm_count(&counters->bytes_read, report->read);
+  sm_count(&counters->bytes_written, report->written);
+  if (!sm_log_on(log, SM_LOG_LAUNCH)) return;
+  sm_text text;
+  sm_text_init(&text, allocator);
+  sm_text_add(&text, "[launch] ");
+  add_thread(&text);
+  sm_text_addf(&text, " %s %s read=%" PRIu64 " written=%" PRIu64, report->fuser, report->kernel,
+               report->read, report->written);
+  sm_log_text(log, &text);
+}

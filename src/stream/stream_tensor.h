@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the files of the stream module share: making and freeing tensors, and
+ * ending a segment. The caller holds the stream's lock. */
+#ifndef SM_STREAM_STREAM_TENSOR_H
+#define SM_STREAM_STREAM_TENSOR_H
+
+#include "stream/stream.h"
+
+/* A tensor with one reference, linked into the stream; NULL without memory. */
+sm_tensor *sm_tensor_create(sm_stream *s, sm_tensor_state state, smelt_dtype dtype, const sm_shape *shape,
+                            const char *origin);
+/* Unlinks and frees it with its buffer and cause. */
+void sm_tensor_free(sm_stream *s, sm_tensor *t);
+/* Runs the current segment, settles its live results, frees its dead tensors
+ * and starts the next one. */
+void sm_segment_end(sm_stream *s);
+
+#endif
