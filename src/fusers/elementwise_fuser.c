@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * ElementWise: operations whose results have one shape, each element computed
+ * from the elements of broadcast inputs at the same position. */
+#include "fusers/registry.h"
+#include "launch/run_trace.h"
+
+/* Every operation that has an element expression. */
+static sm_reason accept(const sm_segment *segment, const sm_op *op) {
+  (void)segment;
+  return sm_op_row_of((sm_opcode)op->code)->expr ? SM_REASON_NONE : SM_REASON_VARIANT;
+}
+
+static const sm_shape *result_shape(const sm_candidate *c, int i) {
+  return &c->segment->values.items[c->segment->ops.items[c->ops[i]].out].shape;
+}
+
+static sm_fit fit(const sm_candidate *candidate, const sm_limits *limits) {
+  for (int i = 1; i < candidate->n_ops; i++) {
+    if (!sm_shape_equal(result_shape(candidate, 0), result_shape(candidate, i))) {
+      return (sm_fit){.reason = SM_REASON_SHAPE};
+    }
+  }
+  sm_fit result = {.bindings = sm_candidate_buffers(candidate) + 1};
+  if (candidate->n_ops > limits->max_ops) result.reason = SM_REASON_OPS;
+  else if (result.bindings > limits->max_bindings) result.reason = SM_REASON_BINDINGS;
+  return result;
+}
+
+static smelt_status finish(const sm_segment *segment, const uint32_t *ops, int n_ops, const bool *written,
+                           const sm_allocator *allocator, void **block, smelt_error *err) {
+  sm_trace *trace = sm_alloc(allocator, sizeof *trace);
+  *block = trace;
+  if (!trace) return sm_error_memory(err, "a trace");
+  smelt_status status = sm_trace_build(segment, ops, n_ops, written, allocator, trace, err);
+  if (status != SMELT_OK) {
+    sm_fuser_elementwise.discard(trace, allocator);
+    *block = NULL;
+  }
+  return status;
+}
+
+static void discard(void *block, const sm_allocator *allocator) {
+  sm_trace_free(block, allocator);
+  sm_free(allocator, block, sizeof(sm_trace));
+}
+
+static void log_trace(const sm_launch_env *env, const sm_trace *trace) {
+  if (!sm_log_on(env->log, SM_LOG_TRACE)) return;
+  sm_text text;
+  sm_text_init(&text, env->device->allocator);
+  sm_text_add(&text, "[trace] ");
+  sm_trace_print(&text, trace);
+  sm_log_text(env->log, &text);
+}
+
+static smelt_status run(void *env, void *block, sm_buffer **buffers, smelt_error *err) {
+  log_trace(env, block);
+  return sm_run_elementwise(env, sm_fuser_elementwise.name, block, buffers, err);
+}
+
+const sm_fuser sm_fuser_elementwise = {
+    .name = "ElementWise",
+    .available = true,
+    .settings = {.broadcast = true,
+                 .output_shape_updates = true,
+                 .inplace = true,
+                 .vectorization = true,
+                 .any_ref_layout = true,
+                 .choose_output_layout = true},
+    .accept = accept,
+    .fit = fit,
+    .finish = finish,
+    .run = run,
+    .discard = discard,
+};

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fusers/fused_executor.h"
+
+#include "base/error.h"
+#include "fusers/registry.h"
+
+void sm_fused_executor_init(sm_fused_executor *e, sm_device *device, const sm_log *log, sm_counters *counters,
+                            int max_ops, bool fusion) {
+  sm_kernel_table_init(&e->kernels, device, log, counters);
+  e->env = (sm_launch_env){device, log, counters, &e->kernels};
+  e->options = (sm_plan_options){
+      .fusers = sm_builtin_fusers,
+      .limits = {.max_ops = max_ops, .max_bindings = device->profile->max_bindings},
+      .fusion = fusion,
+  };
+}
+
+void sm_fused_executor_free(sm_fused_executor *e) { sm_kernel_table_free(&e->kernels); }
+
+/* --- Causes ------------------------------------------------------------------------------ */
+
+/* Gives every result of the records that has neither data nor cause a share of
+ * `cause`. */
+static void fail_ops(sm_job *job, const uint32_t *ops, int n, sm_cause *cause) {
+  for (int i = 0; i < n; i++) {
+    uint32_t v = job->segment->ops.items[ops[i]].out;
+    if (!job->buffers[v] && !job->causes[v]) job->causes[v] = sm_cause_ref(cause);
+  }
+}
+
+/* The cause of an input that failed, or NULL. */
+static sm_cause *failed_input(const sm_job *job, const uint32_t *ops, int n) {
+  for (int i = 0; i < n; i++) {
+    const sm_op *op = &job->segment->ops.items[ops[i]];
+    for (int k = 0; k < op->n_operands; k++) {
+      sm_cause *cause = op->operands[k].is_scalar ? NULL : job->causes[op->operands[k].use.value];
+      if (cause) return cause;
+    }
+  }
+  return NULL;
+}
+
+/* --- Clusters ------------------------------------------------------------------------------- */
+
+static void log_block(const sm_fused_executor *e, const sm_job *job, const sm_cluster *cluster) {
+  if (!sm_log_on(e->env.log, SM_LOG_BLOCK)) return;
+  sm_text text;
+  sm_text_init(&text, e->env.device->allocator);
+  sm_plan_print_block(&text, job->segment, cluster);
+  sm_log_text(e->env.log, &text);
+}
+
+static smelt_status finish_and_run(sm_fused_executor *e, sm_job *job, const sm_fuser *fuser, const uint32_t *ops,
+                                   int n, const bool *written, smelt_error *err) {
+  void *block;
+  const sm_allocator *allocator = e->env.device->allocator;
+  SM_TRY(fuser->finish(job->segment, ops, n, written, allocator, &block, err));
+  smelt_status status = fuser->run(&e->env, block, job->buffers, err);
+  fuser->discard(block, allocator);
+  return status;
+}
+
+static void run_ops(sm_fused_executor *e, sm_job *job, const sm_fuser *fuser, const uint32_t *ops, int n,
+                    const bool *written) {
+  smelt_error err;
+  if (finish_and_run(e, job, fuser, ops, n, written, &err) == SMELT_OK) return;
+  sm_cause *cause = sm_cause_create(&err);
+  fail_ops(job, ops, n, cause);
+  sm_cause_drop(cause);
+}
+
+/* A cluster with a failed input is taken apart, so that only what depends on
+ * the failure is poisoned. */
+static void run_apart(sm_fused_executor *e, sm_job *job, const sm_cluster *cluster) {
+  for (int i = 0; i < cluster->n_ops; i++) {
+    sm_cause *cause = failed_input(job, &cluster->ops[i], 1);
+    if (cause) fail_ops(job, &cluster->ops[i], 1, cause);
+    else run_ops(e, job, cluster->fuser, &cluster->ops[i], 1, NULL);
+  }
+}
+
+static void run_cluster(sm_fused_executor *e, sm_job *job, const sm_plan *plan, const sm_cluster *cluster) {
+  log_block(e, job, cluster);
+  if (failed_input(job, cluster->ops, cluster->n_ops)) run_apart(e, job, cluster);
+  else run_ops(e, job, cluster->fuser, cluster->ops, cluster->n_ops, plan->written);
+}
+
+/* --- The segment --------------------------------------------------------------------------------- */
+
+static void release_value(sm_job *job, size_t v) {
+  if (job->buffers[v]) sm_buffer_drop(job->buffers[v]);
+  sm_cause_drop(job->causes[v]);
+  job->buffers[v] = NULL;
+  job->causes[v] = NULL;
+}
+
+/* Gives up temporaries that no later cluster reads. */
+static void release_temporaries(sm_job *job, const sm_plan *plan, int done) {
+  for (size_t v = 0; v < job->segment->values.len; v++) {
+    const sm_value *value = &job->segment->values.items[v];
+    if (value->live || value->producer == SM_NO_OP) continue;
+    if (plan->last_reader[v] == (uint32_t)done) release_value(job, v);
+  }
+}
+
+static void log_refusals(const sm_fused_executor *e, const sm_job *job, const sm_plan *plan) {
+  if (!sm_log_on(e->env.log, SM_LOG_REFUSE)) return;
+  for (int i = 0; i < plan->n_refusals; i++) {
+    sm_text text;
+    sm_text_init(&text, e->env.device->allocator);
+    sm_plan_print_refusal(&text, job->segment, &plan->refusals[i], &e->options.limits);
+    sm_log_text(e->env.log, &text);
+  }
+}
+
+static void run_plan(sm_fused_executor *e, sm_job *job, const sm_plan *plan) {
+  log_refusals(e, job, plan);
+  for (int i = 0; i < plan->n_clusters; i++) {
+    run_cluster(e, job, plan, &plan->clusters[i]);
+    release_temporaries(job, plan, i);
+  }
+}
+
+/* Without a plan every result that is wanted carries the reason. */
+static void fail_segment(sm_job *job, const smelt_error *err) {
+  sm_cause *cause = sm_cause_create(err);
+  for (size_t v = 0; v < job->segment->values.len; v++) {
+    const sm_value *value = &job->segment->values.items[v];
+    if (value->live && value->producer != SM_NO_OP) job->causes[v] = sm_cause_ref(cause);
+  }
+  sm_cause_drop(cause);
+}
+
+void sm_fused_executor_run(void *self, sm_job *job) {
+  sm_fused_executor *e = self;
+  sm_plan plan;
+  smelt_error err;
+  sm_count(&e->env.counters->explorations, 1);
+  if (sm_plan_make(job->segment, &e->options, e->env.device->allocator, &plan, &err) == SMELT_OK) {
+    run_plan(e, job, &plan);
+  } else {
+    fail_segment(job, &err);
+  }
+  sm_plan_free(&plan);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The fusing executor: a stream's executor for devices that run kernels. Plans
+ * the segment, then runs its clusters in order. A cluster that fails poisons
+ * what it was to write; what depends on it inherits the cause; everything else
+ * goes on. With fusion off every record is a cluster of its own. */
+#ifndef SM_FUSERS_FUSED_EXECUTOR_H
+#define SM_FUSERS_FUSED_EXECUTOR_H
+
+#include "launch/run_trace.h"
+#include "plan/plan.h"
+#include "stream/stream.h"
+
+typedef struct sm_fused_executor {
+  sm_launch_env env;
+  sm_kernel_table kernels;
+  sm_plan_options options;
+} sm_fused_executor;
+
+void sm_fused_executor_init(sm_fused_executor *e, sm_device *device, const sm_log *log, sm_counters *counters,
+                            int max_ops, bool fusion);
+void sm_fused_executor_free(sm_fused_executor *e);
+
+/* sm_executor.run; self is the sm_fused_executor. */
+void sm_fused_executor_run(void *self, sm_job *job);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The built-in fusers, in order of preference.
+ *
+ * The five names are fixed; a fuser that is not part of this version is listed
+ * with `available` false and takes nothing. */
+#ifndef SM_FUSERS_REGISTRY_H
+#define SM_FUSERS_REGISTRY_H
+
+#include "plan/fuser.h"
+
+extern const sm_fuser sm_fuser_elementwise;
+
+/* NULL-terminated: ElementWise, Matmul, Reduce, ReduceBroadcasted, NHWCRelayout. */
+extern const sm_fuser *const sm_builtin_fusers[];
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launch/kernel_table.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/error.h"
+
+void sm_kernel_table_init(sm_kernel_table *table, sm_device *device, const sm_log *log, sm_counters *counters) {
+  *table = (sm_kernel_table){.device = device, .log = log, .counters = counters};
+}
+
+void sm_kernel_table_free(sm_kernel_table *table) {
+  for (size_t i = 0; i < table->entries.len; i++) {
+    table->device->driver->release(table->device, table->entries.items[i].kernel);
+  }
+  sm_vec_free(table->device->allocator, &table->entries);
+}
+
+static const sm_kernel_entry *find(const sm_kernel_table *table, sm_hash hash) {
+  for (size_t i = 0; i < table->entries.len; i++) {
+    if (sm_hash_equal(table->entries.items[i].hash, hash)) return &table->entries.items[i];
+  }
+  return NULL;
+}
+
+static void log_compile(const sm_kernel_table *table, const sm_kir_kernel *ir) {
+  if (!sm_log_on(table->log, SM_LOG_COMPILE)) return;
+  sm_text text;
+  sm_text_init(&text, table->device->allocator);
+  sm_text_addf(&text, "[compile] %s for %s\n", ir->name, table->device->profile->name);
+  sm_kir_print(&text, ir);
+  sm_log_text(table->log, &text);
+}
+
+static smelt_status compile(sm_kernel_table *table, sm_kir_kernel *ir, sm_kernel_entry *entry, smelt_error *err) {
+  const sm_driver *driver = table->device->driver;
+  if (!sm_vec_reserve(table->device->allocator, &table->entries, 1)) return sm_error_memory(err, "a kernel");
+  log_compile(table, ir);
+  SM_TRY(driver->compile(table->device, ir, &entry->kernel, err));
+  sm_count(&table->counters->kernels_compiled, 1);
+  table->entries.items[table->entries.len++] = *entry;
+  return SMELT_OK;
+}
+
+smelt_status sm_kernel_table_get(sm_kernel_table *table, sm_kir_kernel *ir, const char *prefix,
+                                 const sm_kernel_entry **out, smelt_error *err) {
+  sm_kernel_entry entry = {.hash = sm_kir_hash(ir)};
+  *out = find(table, entry.hash);
+  if (*out) {
+    sm_kir_free(ir);
+    return SMELT_OK;
+  }
+  (void)snprintf(ir->name, sizeof ir->name, "%.36s_%08" PRIx32, prefix, (uint32_t)(entry.hash.lo >> 32));
+  (void)snprintf(entry.name, sizeof entry.name, "%s", ir->name);
+  smelt_status status = compile(table, ir, &entry, err);
+  if (status != SMELT_OK) sm_kir_free(ir);
+  else *out = &table->entries.items[table->entries.len - 1];
+  return status;
+}

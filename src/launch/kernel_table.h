@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The compiled kernels of one device, by identity.
+ *
+ * Identity is the 128-bit hash of the kernel IR without its name. The table
+ * owns the kernels. It is used under the stream's lock only. */
+#ifndef SM_LAUNCH_KERNEL_TABLE_H
+#define SM_LAUNCH_KERNEL_TABLE_H
+
+#include "base/counters.h"
+#include "rt/device.h"
+
+typedef struct sm_kernel_entry {
+  sm_hash hash;
+  char name[SM_KIR_NAME];
+  sm_kernel *kernel;
+} sm_kernel_entry;
+
+typedef struct sm_kernel_table {
+  sm_device *device;
+  const sm_log *log;
+  sm_counters *counters;
+  sm_vec(sm_kernel_entry) entries;
+} sm_kernel_table;
+
+void sm_kernel_table_init(sm_kernel_table *table, sm_device *device, const sm_log *log, sm_counters *counters);
+void sm_kernel_table_free(sm_kernel_table *table);
+
+/* The kernel with this IR, compiled if it is new; `prefix` and eight digits of
+ * the hash name it. Takes `ir` over, also on failure. The entry stays valid
+ * until the next call. ERR_MEMORY, ERR_COMPILE. A failed compile leaves no
+ * entry. */
+smelt_status sm_kernel_table_get(sm_kernel_table *table, sm_kir_kernel *ir, const char *prefix,
+                                 const sm_kernel_entry **out, smelt_error *err);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launch/launch_plan.h"
+
+/* Strides of a dense row-major operand, 0 where it is broadcast to `space`. */
+static void broadcast_strides(const sm_shape *space, const sm_shape *operand, int64_t *strides) {
+  int64_t stride = 1;
+  for (int axis = space->rank - 1, k = operand->rank - 1; axis >= 0; axis--, k--) {
+    int64_t dim = k >= 0 ? operand->dims[k] : 1;
+    strides[axis] = dim == 1 ? 0 : stride;
+    stride *= dim;
+  }
+}
+
+/* Whether every input that the block reads goes through axes `outer` and
+ * `inner` as through one. */
+static bool jointly_contiguous(const sm_block_plan *p, size_t n_inputs, int outer, int inner) {
+  for (size_t i = 0; i < n_inputs; i++) {
+    const int64_t *strides = sm_block_plan_strides(p, (int32_t)i);
+    if (strides[outer] != strides[inner] * p->dims[inner]) return false;
+  }
+  return true;
+}
+
+static void move_axis(sm_block_plan *p, size_t n_inputs, int from, int to) {
+  p->dims[to] = p->dims[from];
+  for (size_t i = 0; i < n_inputs; i++) {
+    int64_t *strides = sm_block_plan_strides(p, (int32_t)i);
+    strides[to] = strides[from];
+  }
+}
+
+/* Drops axes of extent 1 and merges neighbours, from the innermost axis on; the
+ * kept axes gather at the end and are then moved to the front. */
+static void merge_axes(sm_block_plan *p, size_t n_inputs) {
+  int kept = p->rank; /* the axis the next one may merge into, p->rank if none */
+  for (int axis = p->rank - 1; axis >= 0; axis--) {
+    if (p->dims[axis] == 1) continue;
+    if (kept < p->rank && jointly_contiguous(p, n_inputs, axis, kept)) {
+      p->dims[kept] *= p->dims[axis];
+    } else {
+      move_axis(p, n_inputs, axis, --kept);
+    }
+  }
+  int rank = p->rank - kept;
+  for (int axis = 0; axis < rank; axis++) move_axis(p, n_inputs, kept + axis, axis);
+  p->rank = rank;
+}
+
+static void make_scalar_space(sm_block_plan *p, size_t n_inputs) {
+  p->rank = 1;
+  p->dims[0] = 1;
+  for (size_t i = 0; i < n_inputs; i++) sm_block_plan_strides(p, (int32_t)i)[0] = 0;
+}
+
+/* Inputs of other blocks keep zero strides, which merge with anything. */
+static void plan_block(const sm_trace *trace, const sm_block *block, sm_block_plan *p) {
+  p->rank = block->shape.rank;
+  for (int axis = 0; axis < p->rank; axis++) p->dims[axis] = block->shape.dims[axis];
+  for (size_t i = 0; i < block->steps.len; i++) {
+    const sm_step *step = &block->steps.items[i];
+    if (step->kind != SM_STEP_READ) continue;
+    const sm_value *value = &trace->segment->values.items[trace->inputs.items[step->index]];
+    broadcast_strides(&block->shape, &value->shape, sm_block_plan_strides(p, step->index));
+  }
+  merge_axes(p, trace->inputs.len);
+  if (p->rank == 0) make_scalar_space(p, trace->inputs.len);
+}
+
+bool sm_launch_plan_make(const sm_trace *trace, sm_arena *arena, sm_launch_plan *out) {
+  size_t n_inputs = trace->inputs.len;
+  out->blocks = sm_arena_zalloc(arena, trace->blocks.len, sizeof *out->blocks);
+  if (!out->blocks) return false;
+  out->work_items = sm_shape_count(&trace->blocks.items[0].shape);
+  out->grain = 1;
+  for (size_t b = 0; b < trace->blocks.len; b++) {
+    sm_block_plan *p = &out->blocks[b];
+    p->strides = sm_arena_zalloc(arena, n_inputs * SMELT_MAX_RANK, sizeof *p->strides);
+    if (!p->strides) return false;
+    plan_block(trace, &trace->blocks.items[b], p);
+    /* Rows of different lengths have no common grain short of the whole. */
+    int64_t grain = p->rank == 1 ? 1 : p->dims[p->rank - 1];
+    if (b == 0 || out->grain == 1) out->grain = grain;
+    else if (grain != 1 && grain != out->grain) out->grain = out->work_items;
+  }
+  return true;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Launch plans: how a trace meets real shapes.
+ *
+ * For every block of a trace: its index space with axes merged that all
+ * operands traverse jointly, and a stride per input and axis. A stride of 0 is
+ * a broadcast. Outputs are dense in row-major order of the block's shape.
+ * Strides fall into the classes 0, 1 and other, which are part of kernel
+ * identity; their values and all extents are run-time arguments. */
+#ifndef SM_LAUNCH_LAUNCH_PLAN_H
+#define SM_LAUNCH_LAUNCH_PLAN_H
+
+#include "trace/trace.h"
+
+typedef struct sm_block_plan {
+  int rank;                      /* after merging, at least 1 */
+  int64_t dims[SMELT_MAX_RANK];  /* outermost first */
+  int64_t *strides;              /* n_inputs × SMELT_MAX_RANK, in elements */
+} sm_block_plan;
+
+typedef struct sm_launch_plan {
+  sm_block_plan *blocks;         /* one a block of the trace */
+  int64_t work_items;            /* elements of the index space */
+  int64_t grain;                 /* chunks begin at multiples of this */
+} sm_launch_plan;
+
+/* Everything lives in `arena`. False when memory is exhausted. */
+bool sm_launch_plan_make(const sm_trace *trace, sm_arena *arena, sm_launch_plan *out);
+
+static inline int64_t *sm_block_plan_strides(const sm_block_plan *block, int32_t input) {
+  return block->strides + (size_t)input * SMELT_MAX_RANK;
+}
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launch/op_executor.h"
+
+#include "base/error.h"
+#include "drivers/drivers.h"
+#include "ir/liveness.h"
+#include "rt/report.h"
+
+/* --- One record -------------------------------------------------------------------------- */
+
+static void report(const sm_op_executor *e, const sm_job *job, const sm_op *op) {
+  sm_text name;
+  sm_text_init(&name, e->device->allocator);
+  sm_op_print_kernel_name(&name, op);
+  uint64_t read = 0;
+  for (int k = 0; k < op->n_operands; k++) {
+    if (!op->operands[k].is_scalar) read += job->buffers[op->operands[k].use.value]->bytes;
+  }
+  sm_report_launch(e->log, e->device->allocator, e->counters,
+                   &(sm_launch_report){"ref", name.data, read, job->buffers[op->out]->bytes});
+  sm_text_free(&name);
+}
+
+static smelt_status run_op(const sm_op_executor *e, sm_job *job, const sm_op *op, smelt_error *err) {
+  SM_TRY(sm_ref_run_op(e->device, job->segment, op, job->buffers, err));
+  report(e, job, op);
+  return SMELT_OK;
+}
+
+/* The cause of an operand that failed before, or NULL. */
+static sm_cause *inherited(const sm_job *job, const sm_op *op) {
+  for (int k = 0; k < op->n_operands; k++) {
+    sm_cause *cause = op->operands[k].is_scalar ? NULL : job->causes[op->operands[k].use.value];
+    if (cause) return sm_cause_ref(cause);
+  }
+  return NULL;
+}
+
+static void run_or_fail(const sm_op_executor *e, sm_job *job, const sm_op *op) {
+  smelt_error err;
+  job->causes[op->out] = inherited(job, op);
+  if (job->causes[op->out]) return;
+  if (run_op(e, job, op, &err) != SMELT_OK) job->causes[op->out] = sm_cause_create(&err);
+}
+
+/* --- The segment ---------------------------------------------------------------------------- */
+
+/* Gives up what no later record reads. Sources belong to the stream. */
+static void release_temporary(sm_job *job, uint32_t v) {
+  const sm_value *value = &job->segment->values.items[v];
+  if (value->live || value->producer == SM_NO_OP) return;
+  if (job->buffers[v]) sm_buffer_drop(job->buffers[v]);
+  sm_cause_drop(job->causes[v]);
+  job->buffers[v] = NULL;
+  job->causes[v] = NULL;
+}
+
+static void release_last_uses(sm_job *job, const sm_op *op) {
+  for (int k = 0; k < op->n_operands; k++) {
+    const sm_operand *o = &op->operands[k];
+    if (!o->is_scalar && o->use.status == SM_READ_WRITE) release_temporary(job, o->use.value);
+  }
+}
+
+static void fail_all(sm_job *job) {
+  for (size_t v = 0; v < job->segment->values.len; v++) job->causes[v] = sm_cause_of_memory();
+}
+
+void sm_op_executor_run(void *self, sm_job *job) {
+  const sm_op_executor *e = self;
+  const sm_segment *seg = job->segment;
+  bool *needed = sm_calloc(e->device->allocator, seg->ops.len, sizeof *needed);
+  if (!needed) {
+    fail_all(job);
+    return;
+  }
+  sm_segment_needed(seg, needed);
+  for (size_t i = 0; i < seg->ops.len; i++) {
+    const sm_op *op = &seg->ops.items[i];
+    if (needed[i]) run_or_fail(e, job, op);
+    release_last_uses(job, op);
+  }
+  for (uint32_t v = 0; v < seg->values.len; v++) release_temporary(job, v);
+  sm_free(e->device->allocator, needed, seg->ops.len * sizeof *needed);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launch/run_trace.h"
+
+#include "base/error.h"
+#include "launch/elementwise_skeleton.h"
+#include "rt/report.h"
+
+/* --- Buffers ---------------------------------------------------------------------------- */
+
+static void drop_outputs(const sm_trace *trace, sm_buffer **buffers) {
+  for (size_t i = 0; i < trace->outputs.len; i++) {
+    sm_buffer **out = &buffers[trace->outputs.items[i]];
+    if (*out) sm_buffer_drop(*out);
+    *out = NULL;
+  }
+}
+
+static smelt_status create_outputs(const sm_launch_env *env, const sm_trace *trace, sm_buffer **buffers,
+                                   smelt_error *err) {
+  for (size_t i = 0; i < trace->outputs.len; i++) {
+    uint32_t v = trace->outputs.items[i];
+    const sm_value *value = &trace->segment->values.items[v];
+    size_t bytes = (size_t)sm_shape_bytes(&value->shape, value->dtype);
+    SM_TRY(sm_buffer_create(env->device, bytes, &buffers[v], err));
+  }
+  return SMELT_OK;
+}
+
+static sm_kir_span span_of(const sm_buffer *buffer) { return (sm_kir_span){buffer->data, buffer->bytes}; }
+
+/* --- The launch ---------------------------------------------------------------------------- */
+
+static uint64_t total_bytes(sm_buffer *const *buffers, const uint32_t *values, size_t n) {
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < n; i++) bytes += buffers[values[i]]->bytes;
+  return bytes;
+}
+
+static smelt_status enter_driver(const sm_launch_env *env, const char *fuser, const sm_trace *trace,
+                                 const sm_kernel_entry *kernel, const sm_launch *launch, sm_buffer **buffers,
+                                 smelt_error *err) {
+  sm_launch_report report = {fuser, kernel->name, total_bytes(buffers, trace->inputs.items, trace->inputs.len),
+                             total_bytes(buffers, trace->outputs.items, trace->outputs.len)};
+  sm_report_launch(env->log, env->device->allocator, env->counters, &report);
+  return env->device->driver->launch(env->device, kernel->kernel, launch, err);
+}
+
+static smelt_status launch_kernel(const sm_launch_env *env, const char *fuser, const sm_trace *trace,
+                                  const sm_launch_plan *plan, const sm_size_list *sizes,
+                                  const sm_kernel_entry *kernel, sm_arena *arena, sm_buffer **buffers,
+                                  smelt_error *err) {
+  size_t n_in = trace->inputs.len, n_out = trace->outputs.len, n_scalars = trace->scalars.len;
+  sm_kir_span *spans = sm_arena_zalloc(arena, n_in + n_out, sizeof *spans);
+  sm_word *scalars = sm_arena_zalloc(arena, n_scalars, sizeof *scalars);
+  if (!spans || !scalars) return sm_error_memory(err, "a launch");
+  for (size_t i = 0; i < n_in; i++) spans[i] = span_of(buffers[trace->inputs.items[i]]);
+  for (size_t i = 0; i < n_out; i++) spans[n_in + i] = span_of(buffers[trace->outputs.items[i]]);
+  for (size_t i = 0; i < n_scalars; i++) scalars[i] = trace->scalars.items[i].value;
+  sm_launch launch = {.buffers = spans, .n_buffers = n_in + n_out, .sizes = sizes->items,
+                      .n_sizes = sizes->len, .scalars = scalars, .n_scalars = n_scalars,
+                      .work_items = plan->work_items, .grain = plan->grain};
+  return enter_driver(env, fuser, trace, kernel, &launch, buffers, err);
+}
+
+/* "elemwise_fuse", or the operation's name if there is one only. */
+static void kernel_prefix(sm_text *text, const sm_trace *trace) {
+  if (trace->n_ops > 1) sm_text_add(text, "elemwise_fuse");
+  else sm_op_print_kernel_name(text, &trace->segment->ops.items[trace->ops[0]]);
+}
+
+static smelt_status get_kernel(const sm_launch_env *env, const sm_trace *trace, const sm_launch_plan *plan,
+                               sm_size_list *sizes, const sm_kernel_entry **out, smelt_error *err) {
+  const sm_allocator *allocator = env->device->allocator;
+  sm_kir_kernel ir;
+  smelt_status status =
+      sm_elementwise_kernel(trace, plan, env->device->profile->widths[0], allocator, &ir, sizes, err);
+  if (status != SMELT_OK) {
+    sm_kir_free(&ir);
+    return status;
+  }
+  sm_text prefix;
+  sm_text_init(&prefix, allocator);
+  kernel_prefix(&prefix, trace);
+  status = sm_kernel_table_get(env->kernels, &ir, prefix.data, out, err);
+  sm_text_free(&prefix);
+  return status;
+}
+
+static smelt_status plan_and_launch(const sm_launch_env *env, const char *fuser, const sm_trace *trace,
+                                    sm_arena *arena, sm_buffer **buffers, smelt_error *err) {
+  sm_launch_plan plan;
+  sm_size_list sizes = {0};
+  const sm_kernel_entry *kernel;
+  if (!sm_launch_plan_make(trace, arena, &plan)) return sm_error_memory(err, "a launch plan");
+  if (plan.work_items == 0) return SMELT_OK;
+  smelt_status status = get_kernel(env, trace, &plan, &sizes, &kernel, err);
+  if (status == SMELT_OK) {
+    status = launch_kernel(env, fuser, trace, &plan, &sizes, kernel, arena, buffers, err);
+  }
+  sm_vec_free(env->device->allocator, &sizes);
+  return status;
+}
+
+smelt_status sm_run_elementwise(const sm_launch_env *env, const char *fuser, const sm_trace *trace,
+                                sm_buffer **buffers, smelt_error *err) {
+  sm_arena arena;
+  sm_arena_init(&arena, env->device->allocator);
+  smelt_status status = create_outputs(env, trace, buffers, err);
+  if (status == SMELT_OK) status = plan_and_launch(env, fuser, trace, &arena, buffers, err);
+  if (status != SMELT_OK) drop_outputs(trace, buffers);
+  sm_arena_free(&arena);
+  return status;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Running a trace: launch plan, kernel, buffers, driver. */
+#ifndef SM_LAUNCH_RUN_TRACE_H
+#define SM_LAUNCH_RUN_TRACE_H
+
+#include "launch/kernel_table.h"
+#include "trace/trace.h"
+
+typedef struct sm_launch_env {
+  sm_device *device;
+  const sm_log *log;
+  sm_counters *counters;
+  sm_kernel_table *kernels;
+} sm_launch_env;
+
+/* Runs an elementwise trace for `fuser`. `buffers` has one entry a value: inputs
+ * are there, outputs are created. On failure no output is left. Nothing is
+ * launched if there are no elements. */
+smelt_status sm_run_elementwise(const sm_launch_env *env, const char *fuser, const sm_trace *trace,
+                                sm_buffer **buffers, smelt_error *err);
+
+#endif

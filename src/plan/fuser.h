@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The interface between the planner and fusers.
+ *
+ * A *fuser* knows how to turn one kind of cluster into one kernel. The planner
+ * asks it two questions while it searches, and has it finish and run the
+ * clusters that were found:
+ *
+ *   accept   may this operation be in a kernel of yours at all?
+ *   fit      would these operations together stay within the limits?
+ *   finish   make a block (the fuser's own plain data) of a cluster
+ *   run      run a block on buffers
+ *   discard  free a block
+ *
+ * Fusers are constant tables without state; answers depend on their arguments
+ * only. The planner owns this interface and knows no fuser by name. */
+#ifndef SM_PLAN_FUSER_H
+#define SM_PLAN_FUSER_H
+
+#include "base/error.h"
+#include "ir/op.h"
+
+typedef enum sm_reason {
+#define REASON(id, code, sentence) SM_REASON_##id,
+#include "plan/reasons.def"
+#undef REASON
+  SM_REASON_COUNT
+} sm_reason;
+
+const char *sm_reason_code(sm_reason reason);      /* "bindings" */
+const char *sm_reason_sentence(sm_reason reason);
+
+/* How a fuser lays out its kernels; values as the original engine has them. */
+typedef struct sm_fuser_settings {
+  bool broadcast;             /* inputs may be broadcast to the block's shape */
+  bool output_shape_updates;  /* a later output may widen the block's shape */
+  bool inplace;               /* an output may reuse an input's buffer */
+  bool vectorization;
+  bool any_ref_layout;        /* any input or output may be the reference layout */
+  bool choose_output_layout;  /* outputs may follow the inputs' layout */
+} sm_fuser_settings;
+
+typedef struct sm_limits {
+  int max_ops;       /* recorded operations in a kernel */
+  int max_bindings;  /* buffers a kernel may bind, metadata included */
+} sm_limits;
+
+/* What `fit` finds out about a candidate. */
+typedef struct sm_fit {
+  sm_reason reason;
+  int bindings;      /* estimated: inputs, outputs and one for metadata */
+} sm_fit;
+
+/* Operations of one segment, ascending, with the number of uses each value has
+ * in the whole segment. */
+typedef struct sm_candidate {
+  const sm_segment *segment;
+  const uint32_t *ops;
+  int n_ops;
+  const uint32_t *uses;  /* by value: operands of needed records */
+  uint32_t *scratch;     /* one zeroed entry a value; left zeroed */
+} sm_candidate;
+
+typedef struct sm_buffer sm_buffer; /* the executor's */
+
+typedef struct sm_fuser {
+  const char *name;
+  bool available;  /* false: the name is reserved, nothing is accepted yet */
+  sm_fuser_settings settings;
+  sm_reason (*accept)(const sm_segment *segment, const sm_op *op);
+  sm_fit (*fit)(const sm_candidate *candidate, const sm_limits *limits);
+  /* Makes the block; `written` says by value whether it is stored, NULL stores
+   * every result. `segment` and `ops` outlive the block. */
+  smelt_status (*finish)(const sm_segment *segment, const uint32_t *ops, int n_ops, const bool *written,
+                         const sm_allocator *allocator, void **block, smelt_error *err);
+  /* `env` is what the executor was made with; `buffers` has one entry a value,
+   * inputs are there, outputs are created. On failure none is left. */
+  smelt_status (*run)(void *env, void *block, sm_buffer **buffers, smelt_error *err);
+  void (*discard)(void *block, const sm_allocator *allocator);
+} sm_fuser;
+
+/* Counts the buffers that kernels of these operations would bind: values read
+ * from outside, values written because they are live or used outside. */
+int sm_candidate_buffers(const sm_candidate *candidate);
+
+#endif

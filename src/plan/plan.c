@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The search. While it runs, a cluster is named by its first record (`root`);
+ * members are lists linked through `next`, and bitsets for convexity. */
+#include "plan/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/plan_graph.h"
+
+typedef struct edge {
+  uint32_t producer, consumer;
+  int64_t bytes;    /* of the carried tensor */
+  uint32_t reads;   /* of the carried tensor in the segment */
+} edge;
+
+typedef struct search {
+  const sm_plan_options *options;
+  sm_plan *plan;
+  sm_graph graph;
+  uint32_t *root;          /* by record */
+  const sm_fuser **fuser;  /* by record */
+  uint64_t *members;       /* by root: bitset of records */
+  int *n_members;          /* by root */
+  int *bindings;           /* by root */
+  edge *edges;
+  size_t n_edges;
+  uint32_t *list;          /* scratch: records of a candidate */
+  uint32_t *value_scratch; /* for sm_candidate */
+  uint64_t *contract_scratch;
+} search;
+
+static uint64_t *members_of(const search *s, uint32_t root) { return s->members + root * s->graph.words; }
+
+/* --- Candidates --------------------------------------------------------------------- */
+
+static int list_members(const search *s, const uint64_t *members) {
+  int n = 0;
+  for (uint32_t op = 0; op < s->graph.n_ops; op++) {
+    if (sm_bitset_has(members, op)) s->list[n++] = op;
+  }
+  return n;
+}
+
+static sm_fit fit_members(const search *s, const sm_fuser *fuser, const uint64_t *members) {
+  sm_candidate candidate = {.segment = s->graph.segment,
+                            .ops = s->list,
+                            .n_ops = list_members(s, members),
+                            .uses = s->graph.uses,
+                            .scratch = s->value_scratch};
+  return fuser->fit(&candidate, &s->options->limits);
+}
+
+static sm_fit fit_union(const search *s, uint32_t a, uint32_t b) {
+  uint64_t *both = s->contract_scratch;
+  memcpy(both, members_of(s, a), s->graph.words * sizeof *both);
+  sm_bitset_union(both, members_of(s, b), s->graph.words);
+  return fit_members(s, s->fuser[a], both);
+}
+
+/* --- Merging -------------------------------------------------------------------------- */
+
+static void merge(search *s, uint32_t a, uint32_t b, int bindings) {
+  uint32_t root = a < b ? a : b, gone = a < b ? b : a;
+  sm_graph_contract(&s->graph, a, b, s->contract_scratch);
+  for (uint32_t op = 0; op < s->graph.n_ops; op++) {
+    if (s->root[op] == gone) s->root[op] = root;
+  }
+  sm_bitset_union(members_of(s, root), members_of(s, gone), s->graph.words);
+  s->n_members[root] += s->n_members[gone];
+  s->n_members[gone] = 0;
+  s->bindings[root] = bindings;
+}
+
+/* The reason why clusters a and b cannot be one, cheapest question first. */
+static sm_fit try_merge(const search *s, uint32_t a, uint32_t b) {
+  if (!s->options->fusion) return (sm_fit){.reason = SM_REASON_FUSION_OFF};
+  if (s->fuser[a] != s->fuser[b]) return (sm_fit){.reason = SM_REASON_VARIANT};
+  if (!sm_graph_convex(&s->graph, a, b, members_of(s, a), members_of(s, b))) {
+    return (sm_fit){.reason = SM_REASON_PATH};
+  }
+  return fit_union(s, a, b);
+}
+
+static void refuse(search *s, uint32_t producer, uint32_t consumer, sm_fit fit) {
+  s->plan->refusals[s->plan->n_refusals++] = (sm_refusal){producer, consumer, fit.reason, fit.bindings};
+}
+
+static void contract_edges(search *s) {
+  for (size_t i = 0; i < s->n_edges; i++) {
+    const edge *e = &s->edges[i];
+    uint32_t a = s->root[e->producer], b = s->root[e->consumer];
+    if (a == b) continue;
+    sm_fit fit = try_merge(s, a, b);
+    if (fit.reason == SM_REASON_NONE) merge(s, a, b, fit.bindings);
+    else refuse(s, e->producer, e->consumer, fit);
+  }
+}
+
+/* --- Joining independent clusters --------------------------------------------------------- */
+
+static bool independent(const search *s, uint32_t a, uint32_t b) {
+  return !sm_bitset_has(sm_graph_below(&s->graph, a), b) && !sm_bitset_has(sm_graph_below(&s->graph, b), a);
+}
+
+/* Joins every cluster that starts after `root` and may. */
+static void join_into(search *s, uint32_t root) {
+  for (uint32_t op = root + 1; op < s->graph.n_ops; op++) {
+    if (s->root[op] != op || !s->n_members[op] || !independent(s, root, op)) continue;
+    sm_fit fit = try_merge(s, root, op);
+    if (fit.reason == SM_REASON_NONE) merge(s, root, op, fit.bindings);
+  }
+}
+
+static void join_independent(search *s) {
+  if (!s->options->fusion) return;
+  for (uint32_t op = 0; op < s->graph.n_ops; op++) {
+    if (s->graph.needed[op] && s->root[op] == op) join_into(s, op);
+  }
+}
+
+/* --- Setting up ------------------------------------------------------------------------------ */
+
+static int by_weight(const void *left, const void *right) {
+  const edge *a = left, *b = right;
+  if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
+  if (a->reads != b->reads) return a->reads > b->reads ? -1 : 1;
+  if (a->consumer != b->consumer) return a->consumer < b->consumer ? -1 : 1;
+  return a->producer < b->producer ? -1 : a->producer > b->producer;
+}
+
+static void collect_edges_of(search *s, uint32_t op) {
+  const sm_segment *seg = s->graph.segment;
+  const sm_op *record = &seg->ops.items[op];
+  for (int k = 0; k < record->n_operands; k++) {
+    if (record->operands[k].is_scalar) continue;
+    uint32_t v = record->operands[k].use.value;
+    const sm_value *value = &seg->values.items[v];
+    if (value->producer == SM_NO_OP) continue;
+    s->edges[s->n_edges++] = (edge){(uint32_t)value->producer, op,
+                                    sm_shape_bytes(&value->shape, value->dtype), s->graph.uses[v]};
+  }
+}
+
+static size_t count_operands(const sm_segment *seg) {
+  size_t n = 0;
+  for (size_t i = 0; i < seg->ops.len; i++) n += seg->ops.items[i].n_operands;
+  return n;
+}
+
+static bool allocate(search *s) {
+  sm_arena *arena = &s->plan->arena;
+  size_t n = s->graph.n_ops, words = s->graph.words, n_values = s->graph.segment->values.len;
+  size_t n_edges = count_operands(s->graph.segment);
+  s->root = sm_arena_zalloc(arena, n, sizeof *s->root);
+  s->fuser = sm_arena_zalloc(arena, n, sizeof *s->fuser);
+  s->members = sm_arena_zalloc(arena, n * words, sizeof *s->members);
+  s->n_members = sm_arena_zalloc(arena, n, sizeof *s->n_members);
+  s->bindings = sm_arena_zalloc(arena, n, sizeof *s->bindings);
+  s->edges = sm_arena_zalloc(arena, n_edges, sizeof *s->edges);
+  s->list = sm_arena_zalloc(arena, n, sizeof *s->list);
+  s->value_scratch = sm_arena_zalloc(arena, n_values, sizeof *s->value_scratch);
+  s->contract_scratch = sm_arena_zalloc(arena, 2 * words, sizeof *s->contract_scratch);
+  s->plan->refusals = sm_arena_zalloc(arena, n_edges, sizeof *s->plan->refusals);
+  s->plan->last_reader = sm_arena_zalloc(arena, n_values, sizeof *s->plan->last_reader);
+  s->plan->written = sm_arena_zalloc(arena, n_values, sizeof *s->plan->written);
+  return s->root && s->fuser && s->members && s->n_members && s->bindings && s->edges && s->list &&
+         s->value_scratch && s->contract_scratch && s->plan->refusals && s->plan->last_reader &&
+         s->plan->written;
+}
+
+static const sm_fuser *choose_fuser(const search *s, const sm_op *record) {
+  for (const sm_fuser *const *f = s->options->fusers; *f; f++) {
+    if ((*f)->available && (*f)->accept(s->graph.segment, record) == SM_REASON_NONE) return *f;
+  }
+  return NULL;
+}
+
+static smelt_status no_fuser(const sm_op *record, smelt_error *err) {
+  return sm_error_set(err, SMELT_ERR_UNSUPPORTED, "%s: no fuser takes this operation",
+                      sm_op_row_of((sm_opcode)record->code)->name);
+}
+
+static smelt_status beyond_limit(const search *s, const sm_op *record, sm_fit fit, smelt_error *err) {
+  return sm_error_set(err, SMELT_ERR_LIMIT, "%s alone exceeds a limit: %s (est_bindings=%d/%d)",
+                      sm_op_row_of((sm_opcode)record->code)->name, sm_reason_sentence(fit.reason), fit.bindings,
+                      s->options->limits.max_bindings);
+}
+
+/* A cluster for every needed record; the limits hold for the first one too. */
+static smelt_status start_clusters(search *s, smelt_error *err) {
+  for (uint32_t op = 0; op < s->graph.n_ops; op++) {
+    if (!s->graph.needed[op]) continue;
+    const sm_op *record = &s->graph.segment->ops.items[op];
+    s->root[op] = op;
+    s->fuser[op] = choose_fuser(s, record);
+    if (!s->fuser[op]) return no_fuser(record, err);
+    sm_bitset_add(members_of(s, op), op);
+    s->n_members[op] = 1;
+    sm_fit fit = fit_members(s, s->fuser[op], members_of(s, op));
+    if (fit.reason != SM_REASON_NONE) return beyond_limit(s, record, fit, err);
+    s->bindings[op] = fit.bindings;
+    collect_edges_of(s, op);
+  }
+  qsort(s->edges, s->n_edges, sizeof *s->edges, by_weight);
+  return SMELT_OK;
+}
+
+/* --- The result ---------------------------------------------------------------------------------- */
+
+/* Whether all clusters above `root` have been emitted. */
+static bool ready(const search *s, uint32_t root, const uint64_t *emitted) {
+  const uint64_t *above = sm_graph_above(&s->graph, root), *own = members_of(s, root);
+  for (size_t w = 0; w < s->graph.words; w++) {
+    if (above[w] & ~(emitted[w] | own[w])) return false;
+  }
+  return true;
+}
+
+/* Bytes of values that are read from outside or written for the outside. */
+static void count_bytes(const search *s, sm_cluster *c) {
+  const sm_segment *seg = s->graph.segment;
+  uint32_t *inside = s->value_scratch; /* uses within the cluster */
+  for (int i = 0; i < c->n_ops; i++) {
+    const sm_op *record = &seg->ops.items[c->ops[i]];
+    for (int k = 0; k < record->n_operands; k++) {
+      if (record->operands[k].is_scalar) continue;
+      uint32_t v = record->operands[k].use.value;
+      const sm_value *value = &seg->values.items[v];
+      bool own = value->producer != SM_NO_OP && s->root[value->producer] == s->root[c->ops[0]];
+      if (!own && !inside[v]) c->read += (uint64_t)sm_shape_bytes(&value->shape, value->dtype);
+      inside[v]++;
+    }
+  }
+  for (int i = 0; i < c->n_ops; i++) {
+    uint32_t out = seg->ops.items[c->ops[i]].out;
+    const sm_value *value = &seg->values.items[out];
+    s->plan->written[out] = value->live || s->graph.uses[out] > inside[out];
+    if (s->plan->written[out]) c->written += (uint64_t)sm_shape_bytes(&value->shape, value->dtype);
+  }
+  memset(inside, 0, seg->values.len * sizeof *inside);
+}
+
+static bool emit_cluster(search *s, uint32_t root) {
+  sm_plan *plan = s->plan;
+  sm_cluster *c = &plan->clusters[plan->n_clusters];
+  *c = (sm_cluster){.fuser = s->fuser[root], .n_ops = s->n_members[root], .bindings = s->bindings[root]};
+  list_members(s, members_of(s, root));
+  c->ops = sm_arena_copy(&plan->arena, s->list, (size_t)c->n_ops * sizeof *c->ops);
+  if (!c->ops) return false;
+  count_bytes(s, c);
+  for (int i = 0; i < c->n_ops; i++) {
+    const sm_op *record = &s->graph.segment->ops.items[c->ops[i]];
+    for (int k = 0; k < record->n_operands; k++) {
+      if (!record->operands[k].is_scalar) {
+        plan->last_reader[record->operands[k].use.value] = (uint32_t)plan->n_clusters;
+      }
+    }
+  }
+  plan->n_clusters++;
+  return true;
+}
+
+/* The first root, by operation index, whose inputs are all there. */
+static uint32_t next_ready(const search *s, const uint64_t *emitted) {
+  for (uint32_t op = 0; op < s->graph.n_ops; op++) {
+    bool open = s->n_members[op] > 0 && !sm_bitset_has(emitted, op);
+    if (open && ready(s, op, emitted)) return op;
+  }
+  return s->graph.n_ops;
+}
+
+static smelt_status order_clusters(search *s, smelt_error *err) {
+  size_t n = s->graph.n_ops;
+  uint64_t *emitted = sm_arena_zalloc(&s->plan->arena, s->graph.words, sizeof *emitted);
+  s->plan->clusters = sm_arena_zalloc(&s->plan->arena, n, sizeof *s->plan->clusters);
+  if (!emitted || !s->plan->clusters) return sm_error_memory(err, "a plan");
+  for (size_t v = 0; v < s->graph.segment->values.len; v++) s->plan->last_reader[v] = SM_NO_READER;
+  for (uint32_t root; (root = next_ready(s, emitted)) < n;) {
+    sm_bitset_union(emitted, members_of(s, root), s->graph.words);
+    if (!emit_cluster(s, root)) return sm_error_memory(err, "a plan");
+  }
+  return SMELT_OK;
+}
+
+smelt_status sm_plan_make(const sm_segment *segment, const sm_plan_options *options,
+                          const sm_allocator *allocator, sm_plan *out, smelt_error *err) {
+  memset(out, 0, sizeof *out);
+  sm_arena_init(&out->arena, allocator);
+  search s = {.options = options, .plan = out};
+  if (!sm_graph_build(&s.graph, segment, &out->arena) || !allocate(&s)) return sm_error_memory(err, "a plan");
+  SM_TRY(start_clusters(&s, err));
+  contract_edges(&s);
+  join_independent(&s);
+  return order_clusters(&s, err);
+}
+
+void sm_plan_free(sm_plan *plan) { sm_arena_free(&plan->arena); }

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Planning: from a segment to kernels, as clusters of operations.
+ *
+ * Vocabulary. The *graph* has the segment's needed records as nodes and their
+ * values as edges. A *cluster* is a set of records that one fuser turns into
+ * one kernel. Contracting an edge merges two clusters. A cluster is *convex*
+ * if no path between two of its records leaves it; only convex clusters can be
+ * run one after another.
+ *
+ * The search. Dead records are removed. Every record starts as a cluster of its
+ * own. Edges are then contracted greedily: larger carried tensors first, then
+ * those that save more reads, then by operation index; an edge is refused with
+ * a reason if the fuser's limits, the shapes or convexity forbid it. Afterwards
+ * independent clusters of one shape join in operation order. With fusion off
+ * nothing is merged. Finally clusters are ordered topologically, ties by lowest
+ * operation index; this order is the execution order.
+ *
+ * A plan is a pure function of the segment (its relative form, sizes compared
+ * only by order), the fusers and the limits. */
+#ifndef SM_PLAN_PLAN_H
+#define SM_PLAN_PLAN_H
+
+#include "plan/fuser.h"
+
+typedef struct sm_cluster {
+  const sm_fuser *fuser;
+  uint32_t *ops;     /* ascending */
+  int n_ops;
+  int bindings;      /* estimated */
+  uint64_t read, written;  /* bytes: each value once */
+} sm_cluster;
+
+/* Two records that use a common value but are not in one kernel. */
+typedef struct sm_refusal {
+  uint32_t producer, consumer;
+  sm_reason reason;
+  int bindings;
+} sm_refusal;
+
+typedef struct sm_plan {
+  sm_arena arena;
+  sm_cluster *clusters;  /* in execution order */
+  int n_clusters;
+  uint32_t *last_reader; /* by value: the last cluster that reads it, SM_NO_READER */
+  bool *written;         /* by value: its cluster stores it */
+  sm_refusal *refusals;
+  int n_refusals;
+} sm_plan;
+
+#define SM_NO_READER UINT32_MAX
+
+typedef struct sm_plan_options {
+  const sm_fuser *const *fusers;  /* NULL-terminated, in order of preference */
+  sm_limits limits;
+  bool fusion;
+} sm_plan_options;
+
+/* The plan is the caller's to free, also on failure. ERR_MEMORY; ERR_LIMIT or
+ * ERR_UNSUPPORTED if a single record cannot be run by any fuser. */
+smelt_status sm_plan_make(const sm_segment *segment, const sm_plan_options *options,
+                          const sm_allocator *allocator, sm_plan *out, smelt_error *err);
+void sm_plan_free(sm_plan *plan);
+
+/* One line a cluster: its fuser, operations, values read and written, bytes. */
+void sm_plan_print(sm_text *text, const sm_segment *segment, const sm_plan *plan);
+/* "[block] 3 op(s): NumericFloat(F32, Mul), NumericFloat(F32, Add), Float(F32, Exp)" */
+void sm_plan_print_block(sm_text *text, const sm_segment *segment, const sm_cluster *cluster);
+/* "[refuse] Float(F32, Exp) after NumericFloat(F32, Add): bindings (...) est_bindings=29/28" */
+void sm_plan_print_refusal(sm_text *text, const sm_segment *segment, const sm_refusal *refusal,
+                           const sm_limits *limits);
+
+#endif

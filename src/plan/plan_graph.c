@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/plan_graph.h"
+
+#include <string.h>
+
+#include "ir/liveness.h"
+
+static bool allocate(sm_graph *g, sm_arena *arena) {
+  size_t n = g->n_ops;
+  g->needed = sm_arena_zalloc(arena, n, sizeof *g->needed);
+  g->uses = sm_arena_zalloc(arena, g->segment->values.len, sizeof *g->uses);
+  g->below = sm_arena_zalloc(arena, n * g->words, sizeof *g->below);
+  g->above = sm_arena_zalloc(arena, n * g->words, sizeof *g->above);
+  return g->needed && g->uses && g->below && g->above;
+}
+
+/* Records come in topological order, so one pass down gives `above`. */
+static void visit_operands(sm_graph *g, uint32_t op) {
+  const sm_op *record = &g->segment->ops.items[op];
+  sm_bitset_add(sm_graph_above(g, op), op);
+  for (int k = 0; k < record->n_operands; k++) {
+    if (record->operands[k].is_scalar) continue;
+    uint32_t v = record->operands[k].use.value;
+    int32_t producer = g->segment->values.items[v].producer;
+    g->uses[v]++;
+    if (producer != SM_NO_OP) {
+      sm_bitset_union(sm_graph_above(g, op), sm_graph_above(g, (uint32_t)producer), g->words);
+    }
+  }
+}
+
+static void transpose(sm_graph *g) {
+  for (uint32_t op = 0; op < g->n_ops; op++) {
+    for (uint32_t from = 0; from <= op; from++) {
+      if (sm_bitset_has(sm_graph_above(g, op), from)) sm_bitset_add(sm_graph_below(g, from), op);
+    }
+  }
+}
+
+bool sm_graph_build(sm_graph *g, const sm_segment *segment, sm_arena *arena) {
+  *g = (sm_graph){.segment = segment, .n_ops = (uint32_t)segment->ops.len};
+  g->words = sm_bitset_words(g->n_ops);
+  if (!allocate(g, arena)) return false;
+  sm_segment_needed(segment, g->needed);
+  for (uint32_t op = 0; op < g->n_ops; op++) {
+    if (g->needed[op]) visit_operands(g, op);
+  }
+  transpose(g);
+  return true;
+}
+
+static bool passes_outside(const sm_graph *g, uint32_t from, uint32_t to, const uint64_t *members_a,
+                           const uint64_t *members_b) {
+  const uint64_t *below = sm_graph_below(g, from), *above = sm_graph_above(g, to);
+  for (size_t w = 0; w < g->words; w++) {
+    if (below[w] & above[w] & ~(members_a[w] | members_b[w])) return true;
+  }
+  return false;
+}
+
+bool sm_graph_convex(const sm_graph *g, uint32_t a, uint32_t b, const uint64_t *members_a,
+                     const uint64_t *members_b) {
+  return !passes_outside(g, a, b, members_a, members_b) && !passes_outside(g, b, a, members_a, members_b);
+}
+
+void sm_graph_contract(sm_graph *g, uint32_t a, uint32_t b, uint64_t *scratch) {
+  uint64_t *below = scratch, *above = scratch + g->words;
+  memcpy(below, sm_graph_below(g, a), g->words * sizeof *below);
+  memcpy(above, sm_graph_above(g, a), g->words * sizeof *above);
+  sm_bitset_union(below, sm_graph_below(g, b), g->words);
+  sm_bitset_union(above, sm_graph_above(g, b), g->words);
+  for (uint32_t op = 0; op < g->n_ops; op++) {
+    if (sm_bitset_has(above, op)) sm_bitset_union(sm_graph_below(g, op), below, g->words);
+    if (sm_bitset_has(below, op)) sm_bitset_union(sm_graph_above(g, op), above, g->words);
+  }
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Traces: what one kernel reads, computes and writes.
+ *
+ * Vocabulary. A *block* is straight-line work over one index space; a kernel
+ * may have several, one after another. A *step* defines one *local*, named by
+ * its index within the block. Values used only inside a block are locals and
+ * never reach memory. *Inputs* and *outputs* are values of the segment, each
+ * bound once per kernel. *Scalars* are run-time arguments: the same trace with
+ * other scalar values is the same kernel.
+ *
+ * Invariants. Arguments of a step are earlier locals of the same block. A value
+ * is read at most once per block, into one local. Blocks are independent of
+ * each other. */
+#ifndef SM_TRACE_TRACE_H
+#define SM_TRACE_TRACE_H
+
+#include "core/kops.h"
+#include "ir/op.h"
+
+enum { SM_NO_LOCAL = -1 };
+
+typedef enum sm_step_kind {
+  SM_STEP_READ,     /* input `index` at the block's position */
+  SM_STEP_SCALAR,   /* run-time scalar `index` */
+  SM_STEP_LITERAL,
+  SM_STEP_INDEX,    /* flat row-major position in the block, i64 */
+  SM_STEP_COMPUTE,  /* kop of args */
+  SM_STEP_WRITE     /* args[0] to output `index`; defines nothing */
+} sm_step_kind;
+
+typedef struct sm_step {
+  sm_step_kind kind;
+  sm_kop kop;
+  smelt_dtype dtype;
+  int32_t args[3];
+  int32_t index;
+  sm_word literal;
+} sm_step;
+
+typedef struct sm_block {
+  sm_shape shape;  /* the index space */
+  sm_vec(sm_step) steps;
+} sm_block;
+
+typedef struct sm_trace_scalar {
+  smelt_dtype dtype;
+  sm_word value;
+} sm_trace_scalar;
+
+typedef struct sm_trace {
+  const sm_segment *segment;
+  const uint32_t *ops;  /* the records it was built from */
+  int n_ops;
+  sm_vec(uint32_t) inputs, outputs;  /* values */
+  sm_vec(sm_trace_scalar) scalars;
+  sm_vec(sm_block) blocks;
+} sm_trace;
+
+/* Builds the trace of elementwise records (ascending). `written` says by value
+ * whether a result is stored; NULL stores every one. The trace refers to
+ * segment and ops, and is the caller's to free, also on failure. ERR_MEMORY,
+ * ERR_INTERNAL. */
+smelt_status sm_trace_build(const sm_segment *segment, const uint32_t *ops, int n_ops, const bool *written,
+                            const sm_allocator *allocator, sm_trace *out, smelt_error *err);
+void sm_trace_free(sm_trace *trace, const sm_allocator *allocator);
+
+/* "block 0 over [2,2]", then a line a step: "l2 = mul l0, l1", "write t6 = l5". */
+void sm_trace_print(sm_text *text, const sm_trace *trace);
+
+#endif
