@@ -1,0 +1,326 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# run-cli-tests.sh SMELT: runs the command SMELT in an empty folder, case by
+# case, and ends with "N passed, N failed". A case is one line:
+#
+#   prints OUTPUT ARGUMENT...         exactly this on standard output, status 0
+#   refuses PART ARGUMENT...          status 2, one line with PART on standard error
+#   points PART PLACE ARGUMENT...     the same, followed by the lines PLACE
+#   breaks PART ARGUMENT...           status 1, PART on standard error, if nothing can be printed
+set -uo pipefail
+
+[[ $# -eq 1 && -x $1 ]] || { echo "usage: $0 PATH_TO_SMELT" >&2 && exit 2; }
+smelt=$(realpath "$1")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+for variable in "${!SMELT_@}"; do unset "$variable"; done
+passed=0
+failed=0
+
+# verdict NAME PROBLEM: the case passed if there is no problem.
+verdict() {
+  if [[ -z $2 ]]; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    printf 'FAILED smelt %s\n  %s\n' "${1:0:200}" "${2:0:1000}"
+  fi
+}
+
+# run ARGUMENT...: fills status, out and err.
+run() {
+  "$smelt" "$@" >stdout 2>stderr
+  status=$?
+  out=$(<stdout) err=$(<stderr)
+  rm -f stdout stderr
+}
+
+prints() {
+  local expected=$1 problem=
+  shift
+  run "$@"
+  [[ -z $err ]] || problem="standard error: $err"
+  [[ $out == "$expected" ]] || problem="printed: $out; expected: $expected"
+  [[ $status == 0 ]] || problem="status $status: $err"
+  verdict "$*" "$problem"
+}
+
+contains() { # contains PART ARGUMENT...: status 0 and PART on standard output
+  local part=$1 problem=
+  shift
+  run "$@"
+  [[ $out == *"$part"* ]] || problem="printed: $out; expected: …$part…"
+  [[ $status == 0 && -z $err ]] || problem="status $status: $err"
+  verdict "$*" "$problem"
+}
+
+points() {
+  local part=$1 place=$2 problem='' first rest
+  shift 2
+  run "$@"
+  first=${err%%$'\n'*} rest=${err#"$first"}
+  [[ ${rest#$'\n'} == "$place" ]] || problem="place: $rest"
+  [[ $first == "smelt: "*"$part"* ]] || problem="message: $first; expected: …$part…"
+  [[ -z $out ]] || problem="printed: $out"
+  [[ $status == 2 ]] || problem="status $status: $err"
+  verdict "$*" "$problem"
+}
+
+refuses() { # refuses PART ARGUMENT...
+  local part=$1
+  shift
+  points "$part" '' "$@"
+}
+
+breaks() { # standard output is a device that is always full
+  local part=$1 problem=
+  shift
+  err=$("$smelt" "$@" 2>&1 >/dev/full)
+  status=$?
+  [[ $err == *"$part"* && $status == 1 ]] || problem="status $status: $err"
+  verdict "$*" "$problem"
+}
+
+# holds NAME PROBLEM COMMAND...: the command succeeds.
+holds() {
+  local name=$1 problem=$2
+  shift 2
+  if "$@"; then problem=; fi
+  verdict "$name" "$problem"
+}
+
+same() { holds "same $*" "$1 and $2 differ" cmp -s "$1" "$2"; }
+
+# Nothing but the named files is in the folder.
+only() {
+  local found
+  found=$(find . -mindepth 1 -printf '%f\n' | LC_ALL=C sort | xargs)
+  holds "only $*" "there are: $found" test "$found" = "$*"
+}
+
+# npy FILE DESCR FORTRAN SHAPE BYTES: a file made without Smelt. The header is
+# padded so that data starts at 128.
+npy() {
+  local header="{'descr': '$2', 'fortran_order': $3, 'shape': $4, }"
+  printf '\x93NUMPY\x01\x00\x76\x00%-117s\n' "$header" >"$1"
+  printf '%b' "$5" >>"$1"
+}
+
+# --- The command itself -------------------------------------------------------------
+
+contains 'usage: smelt COMMAND' --help
+contains 'smelt 0.' --version
+refuses "no command 'evil'" evil
+contains 'usage: smelt eval' eval --help
+contains 'usage: smelt ops' ops --help
+contains 'add(x, y)                    x + y    Sum' ops
+contains 'where(x, y, z)' ops where
+contains 'a bool tensor' ops where
+contains 'full(shape, x, dtype)' ops full
+refuses "no operation 'nope'" ops nope
+refuses 'one name at most' ops add mul
+refuses "no option '--nope'" ops --nope
+refuses 'no expression' eval
+refuses "no option '--nope'" eval 1 --nope
+refuses "goes after '--'" eval -x x=1
+refuses "option '-o' needs a value" eval 1 -o
+refuses "option '--seed' needs a value" eval 1 --seed
+refuses "--seed 'x' is not a whole number" eval 1 --seed x
+refuses "--seed '-1' is not a whole number" eval 1 --seed -1
+refuses 'foo' eval 1 --device foo
+prints -1 eval -- -x x=1
+prints 2 eval --seed 0x10 --device ref --no-fusion x x=2
+breaks 'standard output' eval 1
+
+# --- Values --------------------------------------------------------------------------
+
+prints 3 eval '1 + 2'
+prints 0.3333333333333333 eval 1/3
+prints 1.4142135623730951 eval 'sqrt(2)'
+prints 1024 eval '2**10'
+prints 512 eval '2**3**2'
+prints -4 eval -- '-2**2'
+prints 2 eval -- '-7 % 3'
+prints 0.001 eval 1e-3
+prints 1000 eval 1_000
+prints 16 eval 0x10
+prints 3.141592653589793 eval pi
+prints inf eval inf
+prints nan eval 'inf - inf'
+prints True eval 'True'
+prints False eval '~true'
+prints False eval 'not 1 < 2'
+prints -9223372036854775808 eval -- -9223372036854775808
+prints 18446744073709551615 eval 18446744073709551615
+prints '[1 2 3]' eval '[1, 2, 3]'
+prints '[1.  2.5]' eval '[1, 2.5]'
+prints '[ True False]' eval '[True, false]'
+prints $'[[1 2]\n [3 4]]' eval '[[1, 2], [3, 4]]'
+prints '[]' eval '[]'
+prints '[3.1415927      -inf       nan]' eval '[pi, -inf, nan]'
+prints '[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]' eval '[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]'
+prints '[2 3]' eval '[1 + 1, n]' n=3
+prints '[1 2]' eval $'[1,\n 2]'
+
+# --- Variables ------------------------------------------------------------------------
+
+prints '[ 5. 10. 17. 26.]' eval 'a*b + c' a='[1.,2,3,4]' b='[2.,3,4,5]' c='[3,4.,5,6]'
+prints '[ 2.  6. 12.]' eval 'x*x + x' x='[1.,2,3]'
+prints '[ 8. 16.]' eval 't = a*2; t = t + t; t + t' a='[1.,2]'
+prints 5 eval 'y + x' x=2 y='x + 1'
+prints '[7]' eval e e='[7]'
+prints '[1 2]' eval 'exp' exp='[1, 2]'
+prints 3 eval 'a' a=1 a=3
+prints 2 eval 'unused = x; 2' x='[1.]'
+prints 3 eval 't = 1 + 2'
+prints $'t = [1 2]\n2 = [2 4]' eval 't = x; t, t + t' x='[1,2]'
+prints $'1 = [[2 3]\n     [4 5]]\n2 = 1' eval 'x + 1, 1' x='[[1,2],[3,4]]'
+prints '1' eval '1,'
+prints '[1 2]' eval ';; x ;' x='[1,2]'
+
+# --- Operators and calls ------------------------------------------------------------------
+
+prints '[ True False]' eval '(x > 0) & (x < 2)' x='[1, 2]'
+prints '[-2 -3]' eval '~x' x='[1, 2]'
+prints '[4 8]' eval 'x << 2' x='[1, 2]'
+prints '[0 0 3]' eval 'where(x > 2, x, 0)' x='[1,2,3]'
+prints '[1 2 2]' eval 'clip(x, 1, 2)' x='[0,2,3]'
+prints '[0.5 1. ]' eval 'div(x, 2)' x='[1., 2]'
+prints '[-1  0]' eval 'neg(mul(sub(x, 1), 1))' x='[2, 1]'
+prints '[1. 2.]' eval "astype(x, 'f32')" x='[1, 2]'
+prints '[1 2]' eval 'astype(x, i32)' x='[1.9, 2.1]'
+prints '[1 2]' eval 'astype(x, dtype=i32)' x='[1.9, 2.1]'
+prints $'[[0. 0. 0.]\n [0. 0. 0.]]' eval 'zeros(2, 3)'
+prints $'[[1 1]\n [1 1]]' eval 'ones([2, 2], i32)'
+prints '[0 0]' eval 'zeros((2,), dtype=u8)'
+prints '[0. 0.]' eval 'zeros(shape=[n])' n=2
+prints 0.0 eval 'zeros([])'
+prints 0.0 eval 'zeros(())'
+prints '[]' eval 'zeros(0, 3)'
+prints '[7. 7.]' eval 'full(2, 7)'
+prints '[7 7]' eval 'full([2], 7, i64)'
+prints '[ True  True]' eval 'full([2], True)'
+prints '[0 1 2]' eval 'arange(3)'
+prints '[10  7  4  1]' eval 'arange(10, 0, -3)'
+prints '[0.  0.5]' eval 'arange(0, 1, 0.5)'
+prints '[0. 1.]' eval 'arange(2, f64)'
+prints '[0 1]' eval 'arange(2, dtype=i32)'
+prints '[3 4]' eval 'arange(3, 5)'
+prints '[ 20. 200.]' eval 'x*x - x*x + 2*x' x='[10.,100]' --no-fusion
+run eval 'rand(4)' && first=$out
+prints "$first" eval 'rand(4)' --seed 0
+prints "$first" eval 'rand([4])' --device ref
+run eval 'rand(4)' --seed 1
+holds seed "the seed changes nothing: $out" test "$out" != "$first"
+prints True eval 'x == x' x='rand([])'
+
+# --- Faults in expressions -------------------------------------------------------------------
+
+points 'unexpected end' $'  a +\n     ^' eval 'a +'
+points "unexpected '*'" $'  a + * b\n      ^' eval 'a + * b'
+points "'(' is never closed" $'  exp(1\n     ^' eval 'exp(1'
+points 'empty' $'  \n  ^' eval ''
+points "unexpected character '×'" $'  a × b\n    ^' eval 'a × b'
+points "unexpected character '日'" $'  astype(a, \'日本\') + 日\n                      ^' eval "astype(a, '日本') + 日"
+points "'b' is not known" $'  astype(1, \'äö\') + b\n                    ^' eval "astype(1, 'äö') + b"
+points 'cannot be chained' $'  a < b < c\n        ^' eval 'a < b < c'
+points "'and' is not supported: use &" $'  a and b\n    ^' eval 'a and b'
+points "'or' is not supported: use |" $'  a or b\n    ^' eval 'a or b'
+points 'unexpected byte 0xFF' $'  1 + ?\n      ^' eval $'1 + \xff'
+points "'a' is not known: give it as a=FILE.npy" $'  1 + a\n      ^' eval '1 + a'
+points "'exp' is an operation" $'  exp + 1\n  ^' eval 'exp + 1'
+points "no operation 'foo'" $'  1 + foo(2)\n      ^' eval '1 + foo(2)'
+points 'add(f32[2], f32[3]): the shapes do not broadcast' $'  2 * (a + b)\n         ^' \
+  eval '2 * (a + b)' a='[1.,2]' b='[1.,2,3]'
+points 'add(f32[2], i64[2])' $'  a + b\n    ^' eval 'a + b' a='[1.,2]' b='[1,2]'
+points 'float scalar' $'  a + 0.5\n    ^' eval 'a + 0.5' a='[1]'
+points 'matmul' $'  a @ a\n    ^' eval 'a @ a' a='[1.]'
+points "'f32' is a dtype, not a value" $'  f32 + 1\n  ^' eval 'f32 + 1'
+points 'is text' $'  \'x\'\n  ^' eval "'x'"
+points 'has to be a dtype' $'  astype(x, 3)\n            ^' eval 'astype(x, 3)' x='[1]'
+points 'has to be a dtype' $'  astype(x, \'foo\')\n            ^' eval "astype(x, 'foo')" x='[1]'
+points 'dtype is missing' $'  astype(x)\n  ^' eval 'astype(x)' x='[1]'
+points 'shape is missing' $'  zeros(dtype=f32)\n  ^' eval 'zeros(dtype=f32)'
+points 'an extent has to be' $'  zeros(2, -1)\n           ^' eval 'zeros(2, -1)'
+points 'an extent has to be' $'  zeros(1.5)\n        ^' eval 'zeros(1.5)'
+points 'a number, not a tensor' $'  zeros(a)\n        ^' eval 'zeros(a)' a='[1]'
+points 'not nested' $'  zeros([[1]])\n         ^' eval 'zeros([[1]])'
+points 'takes 2 operands, 1 given' $'  add(1)\n  ^' eval 'add(1)'
+points 'takes 1 to 3 operands, 0 given' $'  arange()\n  ^' eval 'arange()'
+points 'too many' $'  exp(1, 2)\n         ^' eval 'exp(1, 2)'
+points "argument 'axis' is not known" $'  exp(x, axis=1)\n              ^' eval 'exp(x, axis=1)' x='[1.]'
+points "'dtype' is given twice" $'  ones(1, dtype=f32, dtype=f64)\n                           ^' \
+  eval 'ones(1, dtype=f32, dtype=f64)'
+points 'step is zero' $'  arange(0, 1, 0)\n  ^' eval 'arange(0, 1, 0)'
+points 'differ in length' $'  [[1, 2], [3]]\n           ^' eval '[[1, 2], [3]]'
+points 'differ in depth' $'  [1, [2]]\n      ^' eval '[1, [2]]'
+points 'not both' $'  [True, 1]\n         ^' eval '[True, 1]'
+points 'at most 16 axes' $'  [[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]\n                  ^' \
+  eval '[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]'
+points 'fit i64' $'  [18446744073709551615]\n   ^' eval '[18446744073709551615]'
+points 'a tuple is only' $'  (1, 2) + 1\n  ^' eval '(1, 2) + 1'
+points 'one value' $'  t = 1, 2\n      ^' eval 't = 1, 2'
+points 'no value in ()' $'  ()\n  ^' eval '()'
+points "unexpected end" $'  2 *\n     ^' eval 'x' x='2 *'
+refuses "'x' has to be one expression" eval x x='1; 2'
+refuses "'2' is not NAME=FILE.npy" eval 1 2
+
+shown=$(printf '(%.0s' {1..80})
+points 'nested deeper than' "$(printf '  ...%s...\n  %51s^' "$shown" '')" eval "$(printf '(%.0s' {1..100000})"
+prints '[ 5000. 10000.]' eval "$(printf 'a+%.0s' {1..4999})a" a='[1.,2]'
+only
+
+# --- Files ----------------------------------------------------------------------------------
+
+one='\x00\x00\x80\x3f' two='\x00\x00\x00\x40' three='\x00\x00\x40\x40' four='\x00\x00\x80\x40'
+npy a.npy '<f4' False '(2, 2)' "$one$two$three$four"
+npy f.npy '<f4' True '(2, 2)' "$one$three$two$four"
+npy big.npy '>i2' False '(2,)' '\x00\x01\xff\xfe'
+npy bool.npy '|b1' False '()' '\x01'
+npy empty.npy '<f8' False '(0, 3)' ''
+prints $'[[1. 2.]\n [3. 4.]]' eval a a=a.npy
+prints $'[[1. 2.]\n [3. 4.]]' eval f f=f.npy
+prints '[ 1 -2]' eval x x=big.npy
+prints 'True' eval x x=bool.npy
+prints '[]' eval 'x + 1' x=empty.npy
+prints '' eval 'a + f - a' a=a.npy f=f.npy -o sum.npy
+same sum.npy a.npy
+prints '' eval 't = a*2; t, t/2' a=a.npy -o 2=half.npy -o t=double.npy
+same half.npy a.npy
+prints $'[[2. 4.]\n [6. 8.]]' eval x x=double.npy
+prints '' eval 'x' x=./a.npy --output ./copy.npy
+same copy.npy a.npy
+prints '' eval 'a' a=a.npy -o a.npy
+same copy.npy a.npy
+prints '' eval 't = a + 1; 1' a=a.npy -o t=t.npy
+rm -f ./*.npy
+
+npy a.npy '<f4' False '(2,)' "$one$two"
+npy short.npy '<f4' False '(3,)' "$one$two"
+npy object.npy '|O' False '(1,)' "$one$two"
+printf 'no array' >text.npy
+printf '\x93NUMPY\x01\x00\xff\xff{' >header.npy
+mkdir folder.npy
+files='a.npy folder.npy header.npy object.npy short.npy text.npy'
+refuses 'none.npy' eval x x=none.npy -o out.npy
+refuses 'short.npy' eval x x=short.npy -o out.npy
+refuses 'object.npy' eval x x=object.npy -o out.npy
+refuses 'text.npy' eval x x=text.npy -o out.npy
+refuses 'header.npy' eval x x=header.npy -o out.npy
+refuses 'folder.npy' eval x x=folder.npy -o out.npy
+refuses 'nowhere/out.npy' eval x x=a.npy -o nowhere/out.npy
+refuses 'nowhere/out.npy' eval 'x, x' x=a.npy -o 1=first.npy -o 2=nowhere/out.npy
+refuses 'folder.npy' eval x x=a.npy -o folder.npy
+refuses 'has to end in .npy' eval x x=a.npy -o out.txt
+refuses "there is no such variable" eval x x=a.npy -o y=out.npy
+refuses "there is no such result" eval x x=a.npy -o 2=out.npy
+refuses "there is no such result" eval x x=a.npy -o 99999999999999999999=out.npy
+refuses 'there are 2 results' eval 'x, x' x=a.npy -o out.npy
+points 'do not broadcast' $'  x + y\n    ^' eval 'x + y' x=a.npy y='[1.,2,3]' -o out.npy
+# shellcheck disable=SC2086 # the names are words
+only $files
+
+printf '%d passed, %d failed\n' "$passed" "$failed"
+((failed == 0))

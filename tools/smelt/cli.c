@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int cli_exit_of(smelt_status status) {
+  switch (status) {
+    case SMELT_OK:
+      return CLI_OK;
+    case SMELT_ERR_ARGUMENT:
+    case SMELT_ERR_SHAPE:
+    case SMELT_ERR_DTYPE:
+    case SMELT_ERR_DEVICE:
+    case SMELT_ERR_IO:
+    case SMELT_ERR_FORMAT:
+    case SMELT_ERR_UNSUPPORTED:
+    case SMELT_ERR_LIMIT:
+      return CLI_WRONG_INPUT;
+    case SMELT_ERR_STALE:
+    case SMELT_ERR_MEMORY:
+    case SMELT_ERR_COMPILE:
+    case SMELT_ERR_LAUNCH:
+    case SMELT_ERR_LEAK:
+    case SMELT_ERR_REENTRANT:
+    case SMELT_ERR_SERVICE_RUNNING:
+    case SMELT_ERR_INTERNAL:
+      return CLI_FAILURE;
+  }
+  return CLI_FAILURE;
+}
+
+int cli_fail(const char *command, smelt_status status, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  (void)fprintf(stderr, "smelt: %s: ", command);
+  (void)vfprintf(stderr, format, args);
+  (void)fputc('\n', stderr);
+  va_end(args);
+  return cli_exit_of(status);
+}
+
+int cli_fail_option(char **argv, int answer) {
+  const char *advice = "an argument that starts with '-' goes after '--'";
+  const char *name = argv[optind - 1];
+  if (answer == ':') return cli_fail(argv[0], SMELT_ERR_ARGUMENT, "option '%s' needs a value", name);
+  if (optopt > ' ') return cli_fail(argv[0], SMELT_ERR_ARGUMENT, "no option '-%c' (%s)", optopt, advice);
+  return cli_fail(argv[0], SMELT_ERR_ARGUMENT, "no option '%s' (%s)", name, advice);
+}
+
+bool cli_parse_u64(const char *text, uint64_t *out) {
+  char *end;
+  bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+  const char *digits = hex ? text + 2 : text;
+  bool starts =
+      (*digits >= '0' && *digits <= '9') || (hex && ((*digits | 32) >= 'a' && (*digits | 32) <= 'f'));
+  errno = 0;
+  unsigned long long value = strtoull(digits, &end, hex ? 16 : 10);
+  if (!starts || *end || errno || value > UINT64_MAX) return false;
+  *out = value;
+  return true;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How all commands behave: exit status, error lines, options.
+ *
+ * Errors are one line on standard error, "smelt: COMMAND: TEXT". */
+#ifndef SMELT_TOOL_CLI_H
+#define SMELT_TOOL_CLI_H
+
+#include "smelt/base.h"
+
+typedef enum cli_exit {
+  CLI_OK = 0,
+  CLI_FAILURE = 1,    /* everything else */
+  CLI_WRONG_INPUT = 2 /* the user can repair it */
+} cli_exit;
+
+/* The exit status for a status of the library. */
+int cli_exit_of(smelt_status status);
+
+/* Prints the error line; answers the exit status. */
+__attribute__((format(printf, 3, 4))) int cli_fail(const char *command, smelt_status status,
+                                                   const char *format, ...);
+
+/* Prints the error line for an option that getopt_long did not accept.
+ * `answer` is what it returned ('?', or ':' for a missing value). */
+int cli_fail_option(char **argv, int answer);
+
+/* Reads a whole number, decimal or 0x…; false if `text` is none. */
+bool cli_parse_u64(const char *text, uint64_t *out);
+
+#endif

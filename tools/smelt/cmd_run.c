@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * smelt run FILE.smt: the command line around smt_run. */
+#include <errno.h>
+#include <getopt.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cli.h"
+#include "commands.h"
+#include "smt_run.h"
+
+static const char help[] =
+    "usage: smelt run [OPTIONS] FILE.smt\n"
+    "\n"
+    "Runs the operations of a file in the .smt form (docs/smt.md) and checks what\n"
+    "the file expects.\n"
+    "\n"
+    "  --device NAME      cpu (default), ref, null:PROFILE\n"
+    "  --no-fusion        every operation is a kernel of its own\n"
+    "  --max-ops N        recorded operations per kernel\n"
+    "  --log CATEGORIES   log lines to print: register,block,launch,... or all\n"
+    "\n"
+    "Exit status: 0, 2 for a malformed file or wrong arguments, 1 if an expectation\n"
+    "fails.\n";
+
+enum { OPTION_DEVICE = 256, OPTION_NO_FUSION, OPTION_MAX_OPS, OPTION_LOG };
+
+enum { GO_ON = -1 };
+
+/* The exit status, or GO_ON. */
+static int take_option(smt_run_options *run, char **argv, int answer) {
+  uint64_t n = 0;
+  switch (answer) {
+    case 'h':
+      (void)fputs(help, stdout);
+      return CLI_OK;
+    case OPTION_DEVICE:
+      run->device = optarg;
+      return GO_ON;
+    case OPTION_NO_FUSION:
+      run->no_fusion = true;
+      return GO_ON;
+    case OPTION_LOG:
+      run->log = optarg;
+      return GO_ON;
+    case OPTION_MAX_OPS:
+      if (!cli_parse_u64(optarg, &n) || n == 0 || n > INT64_MAX) {
+        return cli_fail("run", SMELT_ERR_ARGUMENT, "--max-ops wants a number above 0, not '%s'", optarg);
+      }
+      run->max_ops = (int64_t)n;
+      return GO_ON;
+    default:
+      return cli_fail_option(argv, answer);
+  }
+}
+
+static int take_options(smt_run_options *run, int argc, char **argv) {
+  static const struct option options[] = {{"help", no_argument, NULL, 'h'},
+                                          {"device", required_argument, NULL, OPTION_DEVICE},
+                                          {"no-fusion", no_argument, NULL, OPTION_NO_FUSION},
+                                          {"max-ops", required_argument, NULL, OPTION_MAX_OPS},
+                                          {"log", required_argument, NULL, OPTION_LOG},
+                                          {NULL, 0, NULL, 0}};
+  opterr = 0;
+  for (int o; (o = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
+    int ended = take_option(run, argv, o);
+    if (ended != GO_ON) return ended;
+  }
+  if (optind + 1 == argc) return GO_ON;
+  return cli_fail("run", SMELT_ERR_ARGUMENT, "%s",
+                  optind == argc ? "no file given" : "more than one file given");
+}
+
+static bool read_all(FILE *f, sm_text *text) {
+  char piece[4096];
+  size_t n;
+  while ((n = fread(piece, 1, sizeof piece, f)) > 0) sm_text_add_n(text, piece, n);
+  return !ferror(f);
+}
+
+static int run_path(const char *path, sm_text *text, const smt_run_options *options) {
+  FILE *f = fopen(path, "rb");
+  bool read = f && read_all(f, text);
+  int cause = errno;
+  if (f) (void)fclose(f);
+  if (!read) return cli_fail("run", SMELT_ERR_IO, "%s: %s", path, strerror(cause));
+  if (text->failed) return cli_fail("run", SMELT_ERR_MEMORY, "%s: out of memory", path);
+  return smt_run(path, text->data, text->len, options);
+}
+
+int cmd_run(int argc, char **argv) {
+  smt_run_options options = {.out = stdout, .err = stderr};
+  int ended = take_options(&options, argc, argv);
+  if (ended != GO_ON) return ended;
+  sm_text text;
+  sm_text_init(&text, &sm_malloc_allocator);
+  int status = run_path(argv[optind], &text, &options);
+  sm_text_free(&text);
+  return status;
+}
