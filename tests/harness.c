@@ -113,7 +113,8 @@ _Noreturn static void run_as_child(const test_case *test) {
 static const char *signal_name(int number) {
   switch (number) {
 #define NAME(id) \
-  case id: return #id;
+  case id:       \
+    return #id;
     NAME(SIGABRT)
     NAME(SIGBUS)
     NAME(SIGFPE)

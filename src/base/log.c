@@ -47,6 +47,7 @@ void sm_log_line(const sm_log *log, const char *line) {
 }
 
 void sm_log_text(const sm_log *log, sm_text *text) {
+  if (text->len && text->data[text->len - 1] == '\n') text->data[--text->len] = 0;
   if (!text->failed) sm_log_line(log, text->data);
   sm_text_free(text);
 }

@@ -35,7 +35,8 @@ smelt_status sm_log_parse(const char *categories, uint32_t *enabled, smelt_error
 
 /* Emits one line. */
 void sm_log_line(const sm_log *log, const char *line);
-/* Emits `text` (nothing if building it failed) and frees it. */
+/* Emits `text` without a final newline (nothing if building it failed) and
+ * frees it. */
 void sm_log_text(const sm_log *log, sm_text *text);
 
 #endif

@@ -15,8 +15,6 @@ enum {
   /* Free reference slots that wait before the oldest is used again: as long as
    * a slot waits, a stale token's message names the operation that took it. */
   SM_STALE_QUEUE = 1024,
-  /* Operands an operation's record holds without extra memory. */
-  SM_INLINE_USES = 4,
 };
 
 /* The largest tensor, in bytes: extents and offsets always fit int64_t with

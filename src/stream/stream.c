@@ -118,6 +118,14 @@ typedef struct recording {
   bool last[SM_MAX_OPERANDS];  /* the operand's last reference was taken */
 } recording;
 
+static void log_wrong_call(const sm_stream *s, const smelt_error *err) {
+  if (!sm_log_on(s->log, SM_LOG_POISON)) return;
+  sm_text text;
+  sm_text_init(&text, s->allocator);
+  sm_text_addf(&text, "[poison] %s", err->text);
+  sm_log_text(s->log, &text);
+}
+
 static smelt_status infer_call(recording *r, const smelt_attrs *attrs, smelt_error *err) {
   sm_call_operand operands[SM_MAX_OPERANDS];
   for (int i = 0; i < r->n; i++) {
@@ -225,7 +233,10 @@ static sm_tensor *try_record(recording *r, const smelt_attrs *attrs, sm_cause **
     t = append(r);
     if (!t) sm_error_memory(&err, sm_op_row_of(r->code)->name);
   }
-  if (!t) *cause = sm_cause_create(&err);
+  if (!t) {
+    log_wrong_call(r->stream, &err);
+    *cause = sm_cause_create(&err);
+  }
   return t;
 }
 

@@ -20,7 +20,7 @@ i = arange(0, 4, 1, dtype=f32)
 two = ones(dtype=f32, shape=[4])
 s = add(i, two)
 expect s f32[4] {1, 2, 3, 4}
-expect line "[launch] * read=0* written=16*"
+expect line "[launch] * read=0 written=16"
 # What cannot be.
 e1 = full(300, dtype=u8, shape=[1])
 expect e1 poisoned ERR_ARGUMENT "300"

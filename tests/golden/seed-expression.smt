@@ -17,7 +17,7 @@ expect blocks 0
 marker "d.read()"
 expect t6 f32[2,2] {148.41316, 22026.465, 24154952, 1.957296e+11} ulp 2
 expect line "[block] 3 op(s): NumericFloat(F32, Mul), NumericFloat(F32, Add), Float(F32, Exp)"
-expect line "[launch] * ElementWise elemwise_fuse_* read=48* written=16*"
+expect line "[launch] * ElementWise elemwise_fuse_* read=48 written=16"
 expect blocks 1
 expect launches 1
 # A second read computes nothing.

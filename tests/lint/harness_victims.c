@@ -26,5 +26,5 @@ TEST(fails_with_error) {
 
 TEST(distinguishes_zeros) { CHECK_F64(-0.0, 0.0); }
 
-TEST_MAIN(CASE(passes), CASE(fails), CASE(crashes), CASE(exits_early), CASE(is_skipped), CASE(fails_with_error),
-          CASE(distinguishes_zeros))
+TEST_MAIN(CASE(passes), CASE(fails), CASE(crashes), CASE(exits_early), CASE(is_skipped),
+          CASE(fails_with_error), CASE(distinguishes_zeros))

@@ -318,7 +318,8 @@ static void expect_value(runner *r, const sm_smt_stmt *s) {
   if (!has_type(r, s, dtype, &shape) || s->data.fill == SM_SMT_NO_DATA) return;
   size_t count = (size_t)sm_shape_count(&shape);
   if (s->data.fill == SM_SMT_LIST && s->data.n != count) {
-    report(r, s, CLI_FAILURE, "number of elements of %s: expected %zu, got %zu", name_of(r, s->name), name_of(r, s->name), count);
+    report(r, s, CLI_FAILURE, "number of elements of %s: expected %zu, got %zu", name_of(r, s->name),
+           s->data.n, count);
     return;
   }
   unsigned char *elements = allocate(r, s, count, 2 * smelt_dtype_size(dtype));

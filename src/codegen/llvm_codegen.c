@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "codegen/llvm_codegen.h"
+
+#include <string.h>
+
+#include "codegen/llvm_emitter.h"
+
+/* Feature lists are ours (see core/cpu_level.h); the names are LLVM's. */
+static const struct {
+  const char *cpu, *features;
+} targets[SM_CPU_LEVEL_COUNT] = {
+    [SM_CPU_AVX2] = {"x86-64-v3", "+avx,+avx2,+fma,+bmi,+bmi2,+f16c"},
+    [SM_CPU_AVX512] = {"x86-64-v4", "+avx,+avx2,+fma,+bmi,+bmi2,+f16c,+avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512cd"},
+};
+
+/* --- Function and arguments -------------------------------------------------------------- */
+
+enum { PARAM_BUFFERS, PARAM_SIZES, PARAM_SCALARS, PARAM_BEGIN, PARAM_END, N_PARAMS };
+
+static LLVMTypeRef pointer_type(const sm_llvm_emitter *e) {
+  return e->llvm->LLVMPointerTypeInContext(e->context, 0);
+}
+static LLVMTypeRef int_type(const sm_llvm_emitter *e, unsigned bits) {
+  return e->llvm->LLVMIntTypeInContext(e->context, bits);
+}
+
+static void add_attributes(const sm_llvm_emitter *e) {
+  const sm_llvm *l = e->llvm;
+  unsigned nounwind = l->LLVMGetEnumAttributeKindForName("nounwind", 8);
+  const unsigned of_function = (unsigned)-1;
+  l->LLVMAddAttributeAtIndex(e->function, of_function, l->LLVMCreateEnumAttribute(e->context, nounwind, 0));
+  LLVMAttributeRef frame = l->LLVMCreateStringAttribute(e->context, "frame-pointer", 13, "all", 3);
+  l->LLVMAddAttributeAtIndex(e->function, of_function, frame);
+}
+
+static void begin_function(sm_llvm_emitter *e) {
+  const sm_llvm *l = e->llvm;
+  LLVMTypeRef pointer = pointer_type(e), i64 = int_type(e, 64);
+  LLVMTypeRef params[N_PARAMS] = {pointer, pointer, pointer, i64, i64};
+  LLVMTypeRef type = l->LLVMFunctionType(l->LLVMVoidTypeInContext(e->context), params, N_PARAMS, 0);
+  e->function = l->LLVMAddFunction(e->module, SM_OBJECT_ENTRY, type);
+  add_attributes(e);
+  LLVMBasicBlockRef entry = l->LLVMAppendBasicBlockInContext(e->context, e->function, "entry");
+  l->LLVMPositionBuilderAtEnd(e->builder, entry);
+}
+
+/* &base[index] for elements of `type`. */
+static LLVMValueRef element_address(const sm_llvm_emitter *e, LLVMTypeRef type, LLVMValueRef base,
+                                    LLVMValueRef index) {
+  return e->llvm->LLVMBuildGEP2(e->builder, type, base, &index, 1, "");
+}
+
+static LLVMValueRef load(const sm_llvm_emitter *e, LLVMTypeRef type, LLVMValueRef address, unsigned alignment) {
+  LLVMValueRef value = e->llvm->LLVMBuildLoad2(e->builder, type, address, "");
+  e->llvm->LLVMSetAlignment(value, alignment);
+  return value;
+}
+
+/* Argument `index` of an array of 8-byte entries. */
+static LLVMValueRef load_argument(const sm_llvm_emitter *e, int param, uint64_t index, LLVMTypeRef type) {
+  LLVMTypeRef i64 = int_type(e, 64);
+  LLVMValueRef at = e->llvm->LLVMConstInt(i64, index, 0);
+  LLVMValueRef array = e->llvm->LLVMGetParam(e->function, (unsigned)param);
+  return load(e, type, element_address(e, i64, array, at), 8);
+}
+
+/* --- Memory -------------------------------------------------------------------------------- */
+
+/* Bools are bytes in memory. */
+static LLVMTypeRef memory_type(const sm_llvm_emitter *e, smelt_dtype dtype, int width) {
+  return sm_llvm_type(e, dtype == SMELT_BOOL ? SMELT_U8 : dtype, width);
+}
+
+static LLVMValueRef from_memory(const sm_llvm_emitter *e, smelt_dtype dtype, int width, LLVMValueRef value) {
+  if (dtype != SMELT_BOOL) return value;
+  return e->llvm->LLVMBuildICmp(e->builder, SM_LLVM_NE, value, sm_llvm_int(e, SMELT_U8, width, 0), "");
+}
+
+static LLVMValueRef to_memory(const sm_llvm_emitter *e, smelt_dtype dtype, int width, LLVMValueRef value) {
+  if (dtype != SMELT_BOOL) return value;
+  return e->llvm->LLVMBuildZExt(e->builder, value, memory_type(e, dtype, width), "");
+}
+
+static LLVMValueRef buffer_data(const sm_llvm_emitter *e, int buffer) {
+  return load_argument(e, PARAM_BUFFERS, (uint64_t)buffer, pointer_type(e));
+}
+
+static LLVMValueRef lane_number(const sm_llvm_emitter *e, int lane) {
+  return e->llvm->LLVMConstInt(int_type(e, 32), (unsigned long long)lane, 0);
+}
+
+/* The address of lane `lane` of a strided access. */
+static LLVMValueRef lane_address(const sm_llvm_emitter *e, const sm_kir_ins *ins, LLVMTypeRef element,
+                                 LLVMValueRef data, int lane) {
+  const sm_llvm *l = e->llvm;
+  LLVMValueRef number = l->LLVMConstInt(int_type(e, 64), (unsigned long long)lane, 0);
+  LLVMValueRef offset = l->LLVMBuildMul(e->builder, e->values[ins->args[1]], number, "");
+  LLVMValueRef index = l->LLVMBuildAdd(e->builder, e->values[ins->args[0]], offset, "");
+  return element_address(e, element, data, index);
+}
+
+static LLVMValueRef emit_strided_load(const sm_llvm_emitter *e, const sm_kir_ins *ins) {
+  const sm_llvm *l = e->llvm;
+  unsigned size = sm_dtype_info_of(ins->type.dtype)->size;
+  LLVMTypeRef element = memory_type(e, ins->type.dtype, 1);
+  LLVMValueRef data = buffer_data(e, ins->buffer);
+  LLVMValueRef vector = l->LLVMGetUndef(memory_type(e, ins->type.dtype, ins->type.width));
+  for (int lane = 0; lane < ins->type.width; lane++) {
+    LLVMValueRef value = load(e, element, lane_address(e, ins, element, data, lane), size);
+    vector = l->LLVMBuildInsertElement(e->builder, vector, value, lane_number(e, lane), "");
+  }
+  return from_memory(e, ins->type.dtype, ins->type.width, vector);
+}
+
+static LLVMValueRef emit_load(const sm_llvm_emitter *e, const sm_kir_ins *ins) {
+  smelt_dtype dtype = ins->type.dtype;
+  int width = ins->type.width;
+  if (ins->args[1] != SM_KIR_NONE && width > 1) return emit_strided_load(e, ins);
+  LLVMValueRef data = buffer_data(e, ins->buffer);
+  LLVMValueRef address = element_address(e, memory_type(e, dtype, 1), data, e->values[ins->args[0]]);
+  LLVMValueRef value = load(e, memory_type(e, dtype, width), address, sm_dtype_info_of(dtype)->size);
+  return from_memory(e, dtype, width, value);
+}
+
+static void store(const sm_llvm_emitter *e, LLVMValueRef value, LLVMValueRef address, unsigned alignment) {
+  e->llvm->LLVMSetAlignment(e->llvm->LLVMBuildStore(e->builder, value, address), alignment);
+}
+
+static void emit_store(const sm_llvm_emitter *e, const sm_kir_ins *ins) {
+  smelt_dtype dtype = ins->type.dtype;
+  int width = ins->type.width;
+  unsigned size = sm_dtype_info_of(dtype)->size;
+  LLVMTypeRef element = memory_type(e, dtype, 1);
+  LLVMValueRef data = buffer_data(e, ins->buffer);
+  LLVMValueRef value = to_memory(e, dtype, width, e->values[ins->args[2]]);
+  if (ins->args[1] == SM_KIR_NONE || width == 1) {
+    store(e, value, element_address(e, element, data, e->values[ins->args[0]]), size);
+    return;
+  }
+  for (int lane = 0; lane < width; lane++) {
+    LLVMValueRef one = e->llvm->LLVMBuildExtractElement(e->builder, value, lane_number(e, lane), "");
+    store(e, one, lane_address(e, ins, element, data, lane), size);
+  }
+}
+
+/* --- Values ----------------------------------------------------------------------------------- */
+
+static LLVMValueRef emit_const(const sm_llvm_emitter *e, const sm_kir_ins *ins) {
+  smelt_dtype dtype = ins->type.dtype;
+  if (dtype == SMELT_F32) return sm_llvm_real(e, dtype, 1, (double)ins->imm.constant.F32);
+  if (dtype == SMELT_F64) return sm_llvm_real(e, dtype, 1, ins->imm.constant.F64);
+  sm_word word = {.bits = 0};
+  memcpy(&word, &ins->imm.constant, smelt_dtype_size(dtype));
+  return sm_llvm_int(e, dtype, 1, word.bits);
+}
+
+static LLVMValueRef emit_scalar(const sm_llvm_emitter *e, const sm_kir_ins *ins) {
+  LLVMTypeRef type = memory_type(e, ins->type.dtype, 1);
+  return from_memory(e, ins->type.dtype, 1, load_argument(e, PARAM_SCALARS, (uint64_t)ins->imm.index, type));
+}
+
+static LLVMValueRef emit_iota(const sm_llvm_emitter *e, const sm_kir_ins *ins) {
+  LLVMValueRef lanes[UINT8_MAX + 1];
+  int width = ins->type.width;
+  LLVMTypeRef i64 = int_type(e, 64);
+  for (int lane = 0; lane < width; lane++) lanes[lane] = e->llvm->LLVMConstInt(i64, (unsigned long long)lane, 0);
+  LLVMValueRef steps = width == 1 ? lanes[0] : e->llvm->LLVMConstVector(lanes, (unsigned)width);
+  LLVMValueRef base = sm_llvm_splat(e, e->values[ins->args[0]], width);
+  return e->llvm->LLVMBuildAdd(e->builder, base, steps, "");
+}
+
+/* --- Loops -------------------------------------------------------------------------------------- */
+
+/* A loop that is being emitted. It is entered past a test, and tested at its
+ * end, which is the form the code generator does best with. */
+typedef struct open_loop {
+  const sm_kir_ins *ins;
+  LLVMBasicBlockRef body, exit;
+  LLVMValueRef counter;
+} open_loop;
+
+enum { MAX_DEPTH = 64 };
+
+static LLVMValueRef below_end(const sm_llvm_emitter *e, const open_loop *loop, LLVMValueRef counter) {
+  return e->llvm->LLVMBuildICmp(e->builder, SM_LLVM_SLT, counter, e->values[loop->ins->args[1]], "");
+}
+
+static LLVMValueRef begin_loop(const sm_llvm_emitter *e, open_loop *loop, const sm_kir_ins *ins) {
+  const sm_llvm *l = e->llvm;
+  LLVMValueRef begin = e->values[ins->args[0]];
+  LLVMBasicBlockRef before = l->LLVMGetInsertBlock(e->builder);
+  loop->ins = ins;
+  loop->body = l->LLVMAppendBasicBlockInContext(e->context, e->function, "loop");
+  loop->exit = l->LLVMAppendBasicBlockInContext(e->context, e->function, "after");
+  l->LLVMBuildCondBr(e->builder, below_end(e, loop, begin), loop->body, loop->exit);
+  l->LLVMPositionBuilderAtEnd(e->builder, loop->body);
+  loop->counter = l->LLVMBuildPhi(e->builder, int_type(e, 64), "");
+  l->LLVMAddIncoming(loop->counter, &begin, &before, 1);
+  return loop->counter;
+}
+
+static void end_loop(const sm_llvm_emitter *e, const open_loop *loop) {
+  const sm_llvm *l = e->llvm;
+  LLVMValueRef step = l->LLVMConstInt(int_type(e, 64), (unsigned long long)loop->ins->imm.step, 0);
+  LLVMValueRef next = l->LLVMBuildAdd(e->builder, loop->counter, step, "");
+  LLVMBasicBlockRef latch = l->LLVMGetInsertBlock(e->builder);
+  l->LLVMAddIncoming(loop->counter, &next, &latch, 1);
+  l->LLVMBuildCondBr(e->builder, below_end(e, loop, next), loop->body, loop->exit);
+  l->LLVMPositionBuilderAtEnd(e->builder, loop->exit);
+}
+
+/* --- The body --------------------------------------------------------------------------------------- */
+
+/* The instruction's value; NULL if it has none or is refused. */
+static LLVMValueRef emit_value(const sm_llvm_emitter *e, const sm_kir_ins *ins) {
+  switch ((sm_kir_kind)ins->kind) {
+    case SM_KIR_CONST: return emit_const(e, ins);
+    case SM_KIR_SIZE: return load_argument(e, PARAM_SIZES, (uint64_t)ins->imm.index, int_type(e, 64));
+    case SM_KIR_SCALAR: return emit_scalar(e, ins);
+    case SM_KIR_CHUNK_BEGIN: return e->llvm->LLVMGetParam(e->function, PARAM_BEGIN);
+    case SM_KIR_CHUNK_END: return e->llvm->LLVMGetParam(e->function, PARAM_END);
+    case SM_KIR_SPLAT: return sm_llvm_splat(e, e->values[ins->args[0]], ins->type.width);
+    case SM_KIR_IOTA: return ins->type.width <= UINT8_MAX ? emit_iota(e, ins) : NULL;
+    case SM_KIR_KOP: return sm_llvm_kop(e, ins);
+    case SM_KIR_LOAD: return emit_load(e, ins);
+    default: return NULL;
+  }
+}
+
+static smelt_status refuse(const sm_kir_ins *ins, smelt_error *err) {
+  const char *name = ins->kind == SM_KIR_KOP ? sm_kop_info_of((sm_kop)ins->kop)->name : "an instruction";
+  return sm_error_set(err, SMELT_ERR_UNSUPPORTED, "%s of %s has no vector code", name,
+                      smelt_dtype_name(ins->type.dtype));
+}
+
+static smelt_status emit_body(sm_llvm_emitter *e, smelt_error *err) {
+  open_loop loops[MAX_DEPTH];
+  int depth = 0;
+  for (size_t i = 0; i < e->kernel->ins.len; i++) {
+    const sm_kir_ins *ins = &e->kernel->ins.items[i];
+    if (ins->kind == SM_KIR_STORE) {
+      emit_store(e, ins);
+    } else if (ins->kind == SM_KIR_END) {
+      end_loop(e, &loops[--depth]);
+    } else if (ins->kind == SM_KIR_FOR) {
+      if (depth == MAX_DEPTH) return refuse(ins, err);
+      e->values[i] = begin_loop(e, &loops[depth++], ins);
+    } else {
+      e->values[i] = emit_value(e, ins);
+      if (!e->values[i]) return refuse(ins, err);
+    }
+  }
+  e->llvm->LLVMBuildRetVoid(e->builder);
+  return SMELT_OK;
+}
+
+/* --- The object ----------------------------------------------------------------------------------------- */
+
+static smelt_status copy_object(const sm_llvm *l, LLVMMemoryBufferRef buffer, const sm_allocator *allocator,
+                                sm_object *out, smelt_error *err) {
+  out->size = l->LLVMGetBufferSize(buffer);
+  out->data = sm_alloc(allocator, out->size);
+  if (out->data) memcpy(out->data, l->LLVMGetBufferStart(buffer), out->size);
+  l->LLVMDisposeMemoryBuffer(buffer);
+  return out->data ? SMELT_OK : sm_error_memory(err, "a kernel's object");
+}
+
+static smelt_status fail_with_message(const sm_llvm *l, char *message, smelt_error *err) {
+  smelt_status status = sm_error_set(err, SMELT_ERR_COMPILE, "LLVM: %.300s", message ? message : "failed");
+  if (message) l->LLVMDisposeMessage(message);
+  return status;
+}
+
+static smelt_status create_machine(const sm_llvm *l, sm_cpu_level level, LLVMTargetMachineRef *out,
+                                   smelt_error *err) {
+  static const char triple[] = "x86_64-unknown-linux-gnu";
+  enum { LEVEL_LESS = 1, RELOC_PIC = 2, CODE_MODEL_SMALL = 3 };
+  LLVMTargetRef target;
+  char *message = NULL;
+  if (l->LLVMGetTargetFromTriple(triple, &target, &message)) return fail_with_message(l, message, err);
+  *out = l->LLVMCreateTargetMachine(target, triple, targets[level].cpu, targets[level].features, LEVEL_LESS,
+                                    RELOC_PIC, CODE_MODEL_SMALL);
+  return *out ? SMELT_OK : fail_with_message(l, NULL, err);
+}
+
+static smelt_status emit_object(const sm_llvm_emitter *e, LLVMTargetMachineRef machine,
+                                const sm_allocator *allocator, sm_object *out, smelt_error *err) {
+  enum { OBJECT_FILE = 1 };
+  char *message = NULL;
+  LLVMMemoryBufferRef buffer;
+  if (e->llvm->LLVMTargetMachineEmitToMemoryBuffer(machine, e->module, OBJECT_FILE, &message, &buffer)) {
+    return fail_with_message(e->llvm, message, err);
+  }
+  return copy_object(e->llvm, buffer, allocator, out, err);
+}
+
+static void set_layout(const sm_llvm_emitter *e, LLVMTargetMachineRef machine) {
+  LLVMTargetDataRef layout = e->llvm->LLVMCreateTargetDataLayout(machine);
+  e->llvm->LLVMSetModuleDataLayout(e->module, layout);
+  e->llvm->LLVMDisposeTargetData(layout);
+}
+
+static void add_text(const sm_llvm_emitter *e, sm_text *text) {
+  char *ir = e->llvm->LLVMPrintModuleToString(e->module);
+  sm_text_add(text, ir);
+  e->llvm->LLVMDisposeMessage(ir);
+}
+
+static smelt_status compile_module(sm_llvm_emitter *e, const sm_allocator *allocator, sm_object *out,
+                                   sm_text *text, smelt_error *err) {
+  LLVMTargetMachineRef machine;
+  SM_TRY(create_machine(e->llvm, e->level, &machine, err));
+  set_layout(e, machine);
+  begin_function(e);
+  smelt_status status = emit_body(e, err);
+  if (status == SMELT_OK && text) add_text(e, text);
+  if (status == SMELT_OK) status = emit_object(e, machine, allocator, out, err);
+  e->llvm->LLVMDisposeTargetMachine(machine);
+  return status;
+}
+
+smelt_status sm_llvm_compile(const sm_llvm *llvm, const sm_kir_kernel *kernel, sm_cpu_level level,
+                             const sm_allocator *allocator, sm_object *out, sm_text *text, smelt_error *err) {
+  if (level == SM_CPU_BASELINE) return sm_error_set(err, SMELT_ERR_UNSUPPORTED, "no vector code for this CPU");
+  sm_llvm_emitter e = {.llvm = llvm, .kernel = kernel, .level = level};
+  e.values = sm_calloc(allocator, kernel->ins.len, sizeof *e.values);
+  if (!e.values) return sm_error_memory(err, "code generation");
+  e.context = llvm->LLVMContextCreate();
+  e.module = llvm->LLVMModuleCreateWithNameInContext("smelt", e.context);
+  e.builder = llvm->LLVMCreateBuilderInContext(e.context);
+  smelt_status status = compile_module(&e, allocator, out, text, err);
+  llvm->LLVMDisposeBuilder(e.builder);
+  llvm->LLVMDisposeModule(e.module);
+  llvm->LLVMContextDispose(e.context);
+  sm_free(allocator, e.values, kernel->ins.len * sizeof *e.values);
+  return status;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "codegen/llvm_library.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The version that kernels are developed with first. */
+static const char *const file_names[] = {
+    "libLLVM-19.so.1", "libLLVM.so.19.1", "libLLVM-19.so", "libLLVM-16.so.1", "libLLVM-15.so.1",
+};
+enum { N_FILE_NAMES = sizeof file_names / sizeof file_names[0] };
+
+/* dlsym answers void *, which POSIX lets a function pointer be copied from. */
+static bool find_symbol(void *handle, const char *name, void *slot) {
+  void *symbol = dlsym(handle, name);
+  memcpy(slot, &symbol, sizeof symbol);
+  return symbol != NULL;
+}
+
+static bool find_symbols(sm_llvm *llvm) {
+  bool all = true;
+#define LLVM(result, name, parameters) all = find_symbol(llvm->handle, #name, &llvm->name) && all;
+#include "codegen/llvm.def"
+#undef LLVM
+  return all;
+}
+
+static void initialize_targets(const sm_llvm *llvm) {
+  llvm->LLVMInitializeX86TargetInfo();
+  llvm->LLVMInitializeX86Target();
+  llvm->LLVMInitializeX86TargetMC();
+  llvm->LLVMInitializeX86AsmPrinter();
+}
+
+static bool open_file(sm_llvm *llvm, const char *file) {
+  llvm->handle = dlopen(file, RTLD_LAZY | RTLD_LOCAL);
+  if (!llvm->handle) return false;
+  if (!find_symbols(llvm)) {
+    sm_llvm_close(llvm);
+    return false;
+  }
+  (void)snprintf(llvm->name, sizeof llvm->name, "%s", file);
+  initialize_targets(llvm);
+  return true;
+}
+
+static smelt_status not_found(smelt_error *err) {
+  char list[200];
+  size_t n = 0;
+  for (int i = 0; i < N_FILE_NAMES && n < sizeof list; i++) {
+    n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", i ? ", " : "", file_names[i]);
+  }
+  return sm_error_set(err, SMELT_ERR_COMPILE, "libLLVM not found, tried %s", list);
+}
+
+smelt_status sm_llvm_open(sm_llvm *llvm, smelt_error *err) {
+  memset(llvm, 0, sizeof *llvm);
+  const char *chosen = secure_getenv("SMELT_LLVM");
+  if (chosen && strcmp(chosen, "0") == 0) {
+    return sm_error_set(err, SMELT_ERR_COMPILE, "libLLVM is switched off by SMELT_LLVM=0");
+  }
+  if (chosen) {
+    if (open_file(llvm, chosen)) return SMELT_OK;
+    return sm_error_set(err, SMELT_ERR_COMPILE, "SMELT_LLVM=%.200s is not a libLLVM that can be used", chosen);
+  }
+  for (int i = 0; i < N_FILE_NAMES; i++) {
+    if (open_file(llvm, file_names[i])) return SMELT_OK;
+  }
+  return not_found(err);
+}
+
+void sm_llvm_close(sm_llvm *llvm) {
+  if (llvm->handle) (void)dlclose(llvm->handle);
+  llvm->handle = NULL;
+}

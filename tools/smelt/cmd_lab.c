@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * smelt lab MODE: the command line around lab_run. */
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+#include "commands.h"
+#include "lab.h"
+
+static const char options_help[] =
+    "\n"
+    "  --seed N        random inputs (default: 1, 2, 3, 4, ...)\n"
+    "  --shape R,C     their extents, any number of them; [] for none (default 2,2)\n"
+    "  --device NAME   cpu (default), ref, null:PROFILE\n"
+    "  --max-ops N     operations per kernel\n"
+    "  --no-fusion     every operation is a kernel of its own; count: only this half\n"
+    "\n"
+    "Values are compared with those of the device ref; exit status 1 if they differ.\n";
+
+typedef struct mode {
+  const char *name;
+  const char *argument;
+  const char *doc;
+  smelt_status (*run)(lab *l);
+} mode;
+
+static const mode modes[] = {
+#define LAB_MODE(name, argument, doc) {#name, argument, doc, lab_##name},
+#include "lab_modes.def"
+#undef LAB_MODE
+};
+
+enum { MODE_COUNT = sizeof modes / sizeof modes[0] };
+
+static int print_help(void) {
+  (void)puts(
+      "usage: smelt lab MODE [OPTIONS]\n\nRuns a small program and shows what the library does with it.\n");
+  for (size_t i = 0; i < MODE_COUNT; i++)
+    (void)printf("  %-6s%-10s%s\n", modes[i].name, modes[i].argument, modes[i].doc);
+  (void)fputs(options_help, stdout);
+  return CLI_OK;
+}
+
+/* --- Shapes -------------------------------------------------------------------------- */
+
+/* Reads one extent, up to a comma, and moves on behind it. */
+static bool parse_extent(const char **text, const char *end, int64_t *out) {
+  char digits[24] = "";
+  const char *comma = memchr(*text, ',', (size_t)(end - *text));
+  size_t n = (size_t)((comma ? comma : end) - *text);
+  uint64_t value;
+  if (n >= sizeof digits) return false;
+  memcpy(digits, *text, n);
+  if (!cli_parse_u64(digits, &value) || value > INT64_MAX) return false;
+  *out = (int64_t)value;
+  *text = comma ? comma + 1 : end + 1;
+  return true;
+}
+
+/* "2,3", "[2,3]", "[]". */
+static bool parse_shape(const char *text, sm_shape *out) {
+  int64_t dims[SMELT_MAX_RANK];
+  int rank = 0;
+  size_t n = strlen(text);
+  const char *end = text + n;
+  bool bracketed = n >= 2 && text[0] == '[' && end[-1] == ']';
+  if (bracketed) text++, end--;
+  bool more = !bracketed || text < end;
+  for (; more && text <= end; rank++)
+    if (rank == SMELT_MAX_RANK || !parse_extent(&text, end, &dims[rank])) return false;
+  return sm_shape_make(out, SMELT_F32, rank, dims, NULL) == SMELT_OK;
+}
+
+/* --- Options -------------------------------------------------------------------------- */
+
+enum { GO_ON = -1 };
+enum { OPTION_SEED = 256, OPTION_SHAPE, OPTION_DEVICE, OPTION_MAX_OPS, OPTION_NO_FUSION };
+
+static int take_shape(lab_options *given) {
+  if (parse_shape(optarg, &given->shape)) return GO_ON;
+  return cli_fail("lab", SMELT_ERR_ARGUMENT, "--shape '%s' is no shape (2,3 or [])", optarg);
+}
+
+static int take_max_ops(lab_options *given) {
+  uint64_t n;
+  if (!cli_parse_u64(optarg, &n) || n == 0 || n > INT64_MAX)
+    return cli_fail("lab", SMELT_ERR_ARGUMENT, "--max-ops wants a number above 0, not '%s'", optarg);
+  given->max_ops = (int64_t)n;
+  return GO_ON;
+}
+
+/* The exit status, or GO_ON. */
+static int take_option(lab_options *given, char **argv, int answer) {
+  switch (answer) {
+    case 'h':
+      return print_help();
+    case OPTION_SEED:
+      given->random = true;
+      if (cli_parse_u64(optarg, &given->seed)) return GO_ON;
+      return cli_fail("lab", SMELT_ERR_ARGUMENT, "--seed '%s' is not a whole number", optarg);
+    case OPTION_SHAPE:
+      return take_shape(given);
+    case OPTION_DEVICE:
+      given->device = optarg;
+      return GO_ON;
+    case OPTION_MAX_OPS:
+      return take_max_ops(given);
+    case OPTION_NO_FUSION:
+      given->no_fusion = true;
+      return GO_ON;
+    default:
+      return cli_fail_option(argv, answer);
+  }
+}
+
+static int take_options(lab_options *given, int argc, char **argv) {
+  static const struct option options[] = {{"help", no_argument, NULL, 'h'},
+                                          {"seed", required_argument, NULL, OPTION_SEED},
+                                          {"shape", required_argument, NULL, OPTION_SHAPE},
+                                          {"device", required_argument, NULL, OPTION_DEVICE},
+                                          {"max-ops", required_argument, NULL, OPTION_MAX_OPS},
+                                          {"no-fusion", no_argument, NULL, OPTION_NO_FUSION},
+                                          {NULL, 0, NULL, 0}};
+  optind = 0;
+  opterr = 0;
+  for (int o; (o = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
+    int ended = take_option(given, argv, o);
+    if (ended != GO_ON) return ended;
+  }
+  return GO_ON;
+}
+
+/* --- The mode --------------------------------------------------------------------------- */
+
+static const mode *find_mode(const char *name) {
+  for (size_t i = 0; i < MODE_COUNT; i++)
+    if (!strcmp(name, modes[i].name)) return &modes[i];
+  return NULL;
+}
+
+/* `argument` follows the mode's name and may be NULL. */
+static int take_argument(lab_options *given, const mode *m, const char *argument) {
+  if (!m->argument[0])
+    return argument ? cli_fail("lab", SMELT_ERR_ARGUMENT, "%s takes no '%s'", m->name, argument) : GO_ON;
+  if (!argument)
+    return cli_fail("lab", SMELT_ERR_ARGUMENT, "%s wants a number: smelt lab %s N", m->name, m->name);
+  if (cli_parse_u64(argument, &given->n)) return GO_ON;
+  return cli_fail("lab", SMELT_ERR_ARGUMENT, "%s wants a number, not '%s'", m->name, argument);
+}
+
+int cmd_lab(int argc, char **argv) {
+  lab_options given = {.shape = {.rank = 2, .dims = {2, 2}}};
+  int ended = take_options(&given, argc, argv);
+  if (ended != GO_ON) return ended;
+  if (optind == argc) return cli_fail("lab", SMELT_ERR_ARGUMENT, "no mode ('smelt lab --help')");
+  const mode *m = find_mode(argv[optind]);
+  if (!m) return cli_fail("lab", SMELT_ERR_ARGUMENT, "no mode '%s' ('smelt lab --help')", argv[optind]);
+  if (argc - optind > 2) return cli_fail("lab", SMELT_ERR_ARGUMENT, "too many arguments");
+  ended = take_argument(&given, m, argv[optind + 1]);
+  return ended == GO_ON ? lab_run(&given, m->run) : ended;
+}
