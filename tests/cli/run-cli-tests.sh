@@ -12,6 +12,7 @@ set -uo pipefail
 
 [[ $# -eq 1 && -x $1 ]] || { echo "usage: $0 PATH_TO_SMELT" >&2 && exit 2; }
 smelt=$(realpath "$1")
+manual=$(realpath "$(dirname "$0")/../../docs/eval.md")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
@@ -31,7 +32,7 @@ verdict() {
 
 # run ARGUMENT...: fills status, out and err.
 run() {
-  "$smelt" "$@" >stdout 2>stderr
+  timeout 60 "$smelt" "$@" >stdout 2>stderr
   status=$?
   out=$(<stdout) err=$(<stderr)
   rm -f stdout stderr
@@ -77,7 +78,7 @@ refuses() { # refuses PART ARGUMENT...
 breaks() { # standard output is a device that is always full
   local part=$1 problem=
   shift
-  err=$("$smelt" "$@" 2>&1 >/dev/full)
+  err=$(timeout 60 "$smelt" "$@" 2>&1 >/dev/full)
   status=$?
   [[ $err == *"$part"* && $status == 1 ]] || problem="status $status: $err"
   verdict "$*" "$problem"
@@ -98,6 +99,28 @@ only() {
   local found
   found=$(find . -mindepth 1 -printf '%f\n' | LC_ALL=C sort | xargs)
   holds "only $*" "there are: $found" test "$found" = "$*"
+}
+
+# shows COMMAND OUTPUT: the words after `$ smelt` print this, errors included.
+shows() {
+  local actual problem=
+  actual=$(eval "timeout 60 \"\$smelt\" $1" 2>&1)
+  [[ $actual == "${2%$'\n'}" ]] || problem="printed: $actual"
+  verdict "$1" "$problem"
+}
+
+# examples FILE: every example of the manual shows what it says.
+examples() {
+  local line command='' output=''
+  while IFS= read -r line; do
+    if [[ $line == '$ smelt '* || $line == '```' ]]; then
+      [[ -z $command ]] || shows "$command" "$output"
+      command=${line#'$ smelt '} output=
+      [[ $line != '```' ]] || command=
+    else
+      output+=$line$'\n'
+    fi
+  done <"$1"
 }
 
 # npy FILE DESCR FORTRAN SHAPE BYTES: a file made without Smelt. The header is
@@ -321,6 +344,11 @@ refuses 'there are 2 results' eval 'x, x' x=a.npy -o out.npy
 points 'do not broadcast' $'  x + y\n    ^' eval 'x + y' x=a.npy y='[1.,2,3]' -o out.npy
 # shellcheck disable=SC2086 # the names are words
 only $files
+
+# --- The manual --------------------------------------------------------------------------------
+
+rm -r ./*.npy
+examples "$manual"
 
 printf '%d passed, %d failed\n' "$passed" "$failed"
 ((failed == 0))

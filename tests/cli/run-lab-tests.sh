@@ -40,15 +40,16 @@ lab() {
 # The transcript without values, hashes and the backend's name.
 transcript() {
   sed -E -e '/^--- result$/,/^---/{/^---/!d}' -e 's/_[0-9a-f]{8} read=/_HASH read=/' \
-    -e '1s/cpu<[a-z]+>/cpu/' <<<"$out"
+    -e '/, inputs f32/s/cpu<[a-z]+>/cpu/' <<<"$out"
 }
 
 # shows EXPECTED ARGUMENT...: status 0, nothing on standard error, this transcript.
+# Empty lines of EXPECTED do not count.
 shows() {
   local expected=$1 problem=
   shift
   lab "$@"
-  problem=$(diff <(echo "$expected") <(transcript)) || true
+  problem=$(diff <(sed '/^$/d' <<<"$expected") <(transcript)) || true
   [[ $status == 0 && -z $err ]] || problem="status $status: $err"
   verdict "lab $*" "$problem"
 }
@@ -87,12 +88,9 @@ elements() {
   echo "$n"
 }
 
-# plural N SINGULAR PLURAL
-plural() { if (($1 == 1)); then echo "$1 $2"; else echo "$1 $3"; fi; }
-
 # Options that choose inputs: the fixed ones, then random ones.
 inputs=('' '--seed 0' '--seed 1' '--seed 0xfedcba9876543210')
-shapes=('[]' 0 1 2 2,2 4,6 1,5 3,0 0,3,2 2,1,3 33,17 2,3,4,5 1,1,1,1 2,0,3,1)
+shapes=('[]' 0 1 2 '2,2' '4,6' '1,5' '3,0' '0,3,2' '2,1,3' '33,17' '2,3,4,5' '1,1,1,1' '2,0,3,1')
 
 # each_input FUNCTION: calls it with a shape and the options for it.
 each_input() {
@@ -150,7 +148,182 @@ $(launch_line "$n" 3 elemwise_fuse)
 --- within 2 ULP of libm's exp: $n element(s)" ir "${@:2}"
 }
 
-# Without elements there is no launch line, and no empty line either.
-shows_lines() { shows "$(sed '/^$/d' <<<"$1")" "${@:2}"; }
-eval "$(declare -f ir_shows | sed 's/shows "\$(heading/shows_lines "$(heading/')"
 each_input ir_shows
+
+expected=$(awk 'BEGIN { for (i = 1; i <= 4; i++) printf "%.9g ", exp(i*(i + 1) + i + 2) }')
+lab ir
+# shellcheck disable=SC2086 # numbers
+holds 'lab ir: exp of 5, 10, 17, 26' "$values is not $expected" has_values $expected
+fixed=$values
+lab ir --no-fusion
+holds 'lab ir --no-fusion: values' "$values" test "$values" = "$fixed"
+holds 'lab ir --no-fusion: launches' "$out" grep -qx -- '--- launches: 3' <<<"$out"
+holds 'lab ir --no-fusion: blocks' "$out" test "$(grep -c '^  \[block\] 1 op(s)' <<<"$out")" = 3
+lab ir --max-ops 2
+holds 'lab ir --max-ops 2: values' "$values" test "$values" = "$fixed"
+holds 'lab ir --max-ops 2: launches' "$out" grep -qx -- '--- launches: 2' <<<"$out"
+lab ir --device ref
+holds 'lab ir --device ref: values' "$values" test "$values" = "$fixed"
+holds 'lab ir --device ref: launches' "$out" grep -qx -- '--- launches: 3' <<<"$out"
+lab ir --device null:metal
+holds 'lab ir --device null:metal' "$out" grep -q 'not compared with ref: null:metal computes nothing' <<<"$out"
+
+lab ir --seed 7 --shape 3,3
+first=$values
+lab ir --shape 3,3 --seed 7
+holds 'lab ir: a seed gives the same values' "$values" test "$values" = "$first"
+lab ir --seed 8 --shape 3,3
+holds 'lab ir: another seed gives others' "$values" test "$values" != "$first"
+
+# --- drop -----------------------------------------------------------------------------
+
+drop_shows() {
+  shows "$(heading "$1" 'fusion<cpu>')
+$recorded_inputs
+--- let d = exp(ref(a)*ref(b) + ref(c))
+  [registered] NumericFloat(F32, Mul) in=[t1:ReadOnly, t2:ReadOnly] out=[t4:NotInit]
+  [registered] NumericFloat(F32, Add) in=[t4:ReadWrite, t3:ReadOnly] out=[t5:NotInit]
+  [registered] Float(F32, Exp) in=[t5:ReadWrite] out=[t6:NotInit]
+--- drop(d)
+  [registered] Drop in=[t6:ReadWrite] out=[]
+--- sync()
+--- launches since start: 0
+--- a.read(), b.read(), c.read()
+  [registered] Drop in=[t1:ReadWrite] out=[]
+  [registered] Drop in=[t2:ReadWrite] out=[]
+  [registered] Drop in=[t3:ReadWrite] out=[]
+--- equal to ref bit for bit: $((3 * $(elements "$1"))) element(s)" drop "${@:2}"
+}
+each_input drop_shows
+lab drop --device ref
+holds 'lab drop --device ref' "$out" grep -qx -- '--- launches since start: 0' <<<"$out"
+
+# --- chain ----------------------------------------------------------------------------
+
+# chain_shows MAX_OPS N SHAPE OPTION...: one block for each MAX_OPS operations. A
+# kernel of one operation has its name.
+chain_shows() {
+  local max_ops=$1 n=$2 shape=$3 count lines='' at=0 size launches=0
+  count=$(elements "$shape")
+  while ((at < n)); do
+    size=$((n - at < max_ops ? n - at : max_ops))
+    local first=MulScalar kernel=elemwise_fuse
+    ((at % 2 == 0)) || first=AddScalar
+    ((size > 1)) || { kernel=mul_scalar && ((at % 2 == 0)) || kernel=add_scalar; }
+    lines+="  [block] $size op(s), first NumericFloat(F32, $first)"$'\n'
+    lines+=$(launch_line "$count" 1 "$kernel")$'\n'
+    at=$((at + size)) launches=$((launches + (count > 0)))
+  done
+  shows "$(heading "$shape" 'fusion<cpu>')
+--- let y = chain(x, $n)
+--- y.read()
+$lines
+--- $n operation(s), launches: $launches
+--- result
+--- equal to ref bit for bit: $count element(s)" chain "$n" "${@:4}"
+}
+chain_of_100() { chain_shows 256 100 "$@"; }
+chain_cut_at_65() { chain_shows 65 100 "$@" --max-ops 65; }
+each_input chain_of_100
+each_input chain_cut_at_65
+for n in 0 1 2 3 99 101 256 257 511; do chain_shows 256 "$n" 2,2; done
+for limit in 1 2 64 99 100 101; do chain_shows "$limit" 100 3 --shape 3 --max-ops "$limit" --seed 5; done
+
+lab chain 100
+fixed=$values
+holds 'lab chain 100: one block' "$out" test "$(grep -c '^  \[block\] 100 op(s)' <<<"$out")" = 1
+lab chain 100 --max-ops 65
+holds 'lab chain 100 --max-ops 65: values' "$values" test "$values" = "$fixed"
+holds 'lab chain 100 --max-ops 65: 65 and 35' "$out" \
+  test "$(sed -n 's/^  \[block\] \([0-9]*\) op.*/\1/p' <<<"$out" | xargs)" = '65 35'
+lab chain 100 --no-fusion
+holds 'lab chain 100 --no-fusion: values' "$values" test "$values" = "$fixed"
+holds 'lab chain 100 --no-fusion: launches' "$out" grep -qx -- '--- 100 operation(s), launches: 100' <<<"$out"
+lab chain 2000 --seed 3
+holds 'lab chain 2000: several segments' "$err" test "$status" = 0
+
+# --- count ----------------------------------------------------------------------------
+
+unfused_counts='3 ops -> 3 launches
+    1 mul
+    1 add
+    1 unary: 1 exp
+8 ops -> 8 launches
+    2 mul_scalar
+    2 add_scalar
+    4 unary: 1 tanh, 1 sqrt, 1 sin, 1 exp
+100 ops -> 100 launches
+    50 mul_scalar
+    50 add_scalar
+5 expressions, 15 ops -> 15 launches
+    5 mul
+    5 add
+    5 unary: 5 exp'
+
+fused_counts='3 ops -> 1 launch
+    1 elemwise_fuse
+8 ops -> 1 launch
+    1 elemwise_fuse
+100 ops -> 1 launch
+    1 elemwise_fuse
+5 expressions, 15 ops -> 1 launch
+    1 elemwise_fuse'
+
+# Without elements there is nothing to launch.
+without_launches() { sed -E -e 's/-> [0-9]+ launch(es)?$/-> 0 launches/' -e '/^    /d' <<<"$1"; }
+
+count_shows() {
+  local n fused=$fused_counts unfused=$unfused_counts
+  n=$(elements "$1")
+  ((n > 0)) || { fused=$(without_launches "$fused") && unfused=$(without_launches "$unfused"); }
+  shows "$(heading "$1" 'fusion<cpu>')
+$fused
+--- equal to ref bit for bit: $((8 * n)) element(s)
+$(heading "$1" cpu)
+$unfused
+--- equal to ref bit for bit: $((8 * n)) element(s)" count "${@:2}"
+}
+
+each_input count_shows
+shows "$(heading 2,2 cpu)
+$unfused_counts
+--- equal to ref bit for bit: 32 element(s)" count --no-fusion
+lab count --max-ops 65
+holds 'lab count --max-ops 65' "$out" grep -qx '100 ops -> 2 launches' <<<"$out"
+lab count --device ref --seed 4
+holds 'lab count --device ref' "$out" test "$(grep -c '^8 ops -> 8 launches$' <<<"$out")" = 2
+
+# --- The environment changes nothing that is asked for -----------------------------------
+
+export SMELT_FUSION=0
+count_shows 2,2
+unset SMELT_FUSION
+
+# --- Wrong arguments ------------------------------------------------------------------------
+
+lab --help
+for mode in ir drop 'chain N' count; do
+  holds "lab --help: $mode" "$out" grep -q "^  $mode " <<<"$out"
+done
+refuses 'no mode'
+refuses "no mode 'nope'" nope
+refuses 'chain wants a number' chain
+refuses "chain wants a number, not 'x'" chain x
+refuses "chain wants a number, not '-1'" chain -- -1
+refuses "ir takes no '5'" ir 5
+refuses 'too many arguments' chain 1 2
+refuses "no option '--nope'" ir --nope
+refuses "option '--seed' needs a value" ir --seed
+refuses "--seed 'x' is not a whole number" ir --seed x
+refuses "--max-ops wants a number above 0, not '0'" ir --max-ops 0
+for shape in '' x '2,' ',2' '2,,3' -1 2x '[2' '2]' '[[2]]' 1.5 99999999999999999999 9223372036854775807,9 \
+  1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1; do
+  refuses "--shape '$shape' is no shape" ir --shape "$shape"
+done
+refuses 'nope' ir --device nope
+refuses 'profile' ir --device null:nope
+lab ir --shape 1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1
+holds 'lab ir: 16 axes' "$err" test "$status" = 0
+
+printf '%d passed, %d failed\n' "$passed" "$failed"
+((failed == 0))

@@ -73,6 +73,11 @@ expect_part '^squared_difference\(x, y\) ' "$smelt" ops
 expect_part '^cbrt\(x\) .*Cube root\.$' "$smelt" ops
 grep -qF '| `smelt_cube(x)` |' "$dir/tree/docs/operations.md"
 
+awk '/^```/ { inside = 0 } inside; /^```$/ { getline; inside = $0 == "smt 1"; if (inside) print }' \
+  docs/adding-an-op.md >"$dir/cube.smt"
+expect '' "$smelt" run "$dir/cube.smt"
+grep -q cube "$dir/cube.smt"
+
 fused=$(SMELT_LOG=block,launch "$smelt" eval 'exp(cube(x)+1)' x='[1.0,2.0]' 2>&1 >"$dir/printed")
 expect '[7.389056e+00 8.103084e+03]' cat "$dir/printed"
 [[ $fused == '[block] 3 op(s): NumericFloat(F32, Cube), NumericFloat(F32, AddScalar), Float(F32, Exp)'$'\n[launch] '* &&
@@ -88,7 +93,7 @@ int main(void) {
   smelt_tensor *y = smelt_squared_difference(smelt_cube(smelt_ref(x)), smelt_mul(x, 2));
   smelt_print(y, NULL);
   smelt_drop(y);
-  return smelt_context_destroy(ctx, NULL);
+  return smelt_context_destroy(ctx, NULL) != SMELT_OK;
 }
 END
 "$cc" -std=c11 -Wall -Wextra -Wpedantic -Werror -I"$dir/tree/include" "$dir/cubes.c" "$dir/build/libsmelt.a" \

@@ -295,7 +295,7 @@ static smelt_status deliver_outputs(evaluation *e) {
 /* --- The command --------------------------------------------------------------------------------- */
 
 static smelt_status evaluate(evaluation *e) {
-  int32_t results;
+  int32_t results = 0;
   SM_TRY(parse_inputs(e));
   SM_TRY(resolve_inputs(e, &results));
   SM_TRY(resolve_outputs(e, results));

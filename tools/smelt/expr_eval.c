@@ -255,14 +255,16 @@ static bool run_name(expr_machine *m, int32_t node) {
 
 static bool run_operator(expr_machine *m, int32_t node) {
   const expr_node *n = expr_node_of(m, node);
-  const char *op = n->kind == EXPR_UNARY ? n->op->prefix : n->op->infix;
-  int32_t operands[] = {n->args, n->kind == EXPR_UNARY ? EXPR_NONE : expr_node_of(m, n->args)->next};
-  for (int32_t i = 0; i < n->n_args; i++)
+  bool unary = n->kind == EXPR_UNARY;
+  const char *op = unary ? n->op->prefix : n->op->infix;
+  int32_t operands[] = {n->args, unary ? EXPR_NONE : expr_node_of(m, n->args)->next};
+  size_t n_operands = unary ? 1 : 2;
+  for (size_t i = 0; i < n_operands; i++)
     if (!expr_need(m, operands[i])) return false;
   if (!smelt_op_find(op))
     return expr_fail(m, node, SMELT_ERR_UNSUPPORTED, "'%s' needs the operation %s, which there is not",
                      n->op->text, op);
-  return expr_record(m, node, op, operands, (size_t)n->n_args, NULL);
+  return expr_record(m, node, op, operands, n_operands, NULL);
 }
 
 static bool run_node(expr_machine *m, int32_t node) {

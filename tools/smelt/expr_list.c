@@ -52,7 +52,7 @@ static bool list_shape(expr_machine *m, int32_t node, list *l) {
 }
 
 static bool list_number(expr_machine *m, int32_t node, list *l) {
-  sm_scalar s;
+  sm_scalar s = {.kind = SM_KIND_NONE};
   if (!expr_number(m, node, &s)) return false;
   if (!l->numbers.len) l->kind = s.kind;
   if ((l->kind == SM_KIND_BOOL) != (s.kind == SM_KIND_BOOL))
@@ -89,9 +89,10 @@ static void store(void *to, smelt_dtype dtype, sm_scalar s) {
 
 static bool list_tensor(expr_machine *m, int32_t node, const list *l) {
   smelt_dtype dtype = list_dtype(l);
-  size_t item = smelt_dtype_size(dtype), bytes = l->numbers.len * item;
-  char *data = bytes ? sm_alloc(&sm_malloc_allocator, bytes) : NULL;
-  if (bytes && !data) return expr_fail(m, node, SMELT_ERR_MEMORY, "out of memory: list");
+  size_t item = smelt_dtype_size(dtype);
+  size_t bytes = (l->numbers.len + 1) * item; /* never none */
+  char *data = sm_alloc(&sm_malloc_allocator, bytes);
+  if (!data) return expr_fail(m, node, SMELT_ERR_MEMORY, "out of memory: list");
   for (size_t i = 0; i < l->numbers.len; i++) store(data + i * item, dtype, l->numbers.items[i]);
   bool ok = expr_give(m, node, smelt_from_host(m->ctx, dtype, l->rank, l->dims, data), false);
   sm_free(&sm_malloc_allocator, data, bytes);

@@ -110,7 +110,7 @@ static number_result read_number(const char *s, sm_scalar *out) {
 }
 
 static smelt_status lex_number(expr_lexer *lexer, expr_token *token, expr_fault *fault) {
-  char buf[MAX_NUMBER + 1];
+  char buf[MAX_NUMBER + 1] = {0};
   token->kind = EXPR_TOKEN_NUMBER;
   token->text.n = number_length(token->text.s);
   lexer->at += token->text.n;

@@ -130,7 +130,8 @@ smelt_counters lab_counters(const lab *l) {
 /* --- Inputs ------------------------------------------------------------------------------ */
 
 float lab_input_value(const lab *l, uint64_t which, size_t i) {
-  if (!l->options.random) return (float)(1 + which % 3 + i % 4) + 0.125f * (float)(which / 3);
+  uint64_t repetition = which / 3;
+  if (!l->options.random) return (float)(1 + which % 3 + i % 4) + 0.125f * (float)repetition;
   uint64_t bits = sm_philox(i, which, l->options.seed, 0);
   return (float)(bits >> 40) * 0x1p-22f - 2;
 }

@@ -31,8 +31,6 @@ static smelt_tensor *hundred(lab *l, smelt_context *ctx, uint64_t first) {
 
 /* --- Counting ----------------------------------------------------------------------- */
 
-static const char *plural(uint64_t n) { return n == 1 ? "" : "es"; }
-
 /* A kernel of one operation is named after it. */
 static bool is_unary(const lab_kernel *kernel) {
   const smelt_op_info *op = smelt_op_find(kernel->name);
@@ -64,34 +62,36 @@ static void print_kernels(const lab *l) {
   print_unary_kernels(l);
 }
 
-enum { MAX_COPIES = 5 };
+static void print_counts(const lab *l, int copies, const smelt_counters *before) {
+  smelt_counters after = lab_counters(l);
+  uint64_t launches = after.launches - before->launches;
+  if (copies > 1) (void)printf("%d expressions, ", copies);
+  (void)printf("%" PRIu64 " ops -> %" PRIu64 " launch%s\n", after.operations - before->operations, launches,
+               launches == 1 ? "" : "es");
+  print_kernels(l);
+}
+
+enum { MAX_COPIES = 5, INPUTS_PER_COPY = 3 };
+
+static smelt_status compare_copy(lab *l, program *p, int copy, smelt_tensor *result) {
+  SM_TRY(lab_read(l, result));
+  return lab_compare(l, "the result", p(l, l->ref, (uint64_t)copy * INPUTS_PER_COPY));
+}
 
 /* Records `copies` of a program on inputs of their own and computes them with one
  * sync. */
-static smelt_status run_copies(lab *l, program *p, int copies, smelt_tensor **results) {
-  for (int i = 0; i < copies; i++) results[i] = p(l, l->ctx, (uint64_t)i * 3);
-  return smelt_sync(l->ctx, &l->error);
-}
-
-static smelt_status compare_copies(lab *l, program *p, int copies, smelt_tensor *const *results) {
-  for (int i = 0; i < copies; i++) {
-    SM_TRY(lab_read(l, results[i]));
-    SM_TRY(lab_compare(l, "the result", p(l, l->ref, (uint64_t)i * 3)));
-  }
-  return SMELT_OK;
-}
-
 static smelt_status count_copies(lab *l, program *p, int copies) {
   smelt_tensor *results[MAX_COPIES];
   smelt_counters before = lab_counters(l);
   l->kernels.len = 0;
-  SM_TRY(run_copies(l, p, copies, results));
-  smelt_counters after = lab_counters(l);
-  uint64_t ops = after.operations - before.operations, launches = after.launches - before.launches;
-  if (copies > 1) (void)printf("%d expressions, ", copies);
-  (void)printf("%" PRIu64 " ops -> %" PRIu64 " launch%s\n", ops, launches, plural(launches));
-  print_kernels(l);
-  return compare_copies(l, p, copies, results);
+  for (int i = 0; i < copies; i++) results[i] = p(l, l->ctx, (uint64_t)i * INPUTS_PER_COPY);
+  smelt_status status = smelt_sync(l->ctx, &l->error);
+  if (status == SMELT_OK) print_counts(l, copies, &before);
+  for (int i = 0; i < copies; i++) {
+    if (status == SMELT_OK) status = compare_copy(l, p, i, results[i]);
+    else smelt_drop(results[i]);
+  }
+  return status;
 }
 
 static smelt_status count_all(lab *l, bool fusion) {
