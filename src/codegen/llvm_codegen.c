@@ -81,8 +81,21 @@ static LLVMValueRef to_memory(const sm_llvm_emitter *e, smelt_dtype dtype, int w
   return e->llvm->LLVMBuildZExt(e->builder, value, memory_type(e, dtype, width), "");
 }
 
-static LLVMValueRef buffer_data(const sm_llvm_emitter *e, int buffer) {
-  return load_argument(e, PARAM_BUFFERS, (uint64_t)buffer, pointer_type(e));
+static LLVMValueRef make_local(const sm_llvm_emitter *e, const sm_kir_buffer *buffer) {
+  LLVMValueRef count = e->llvm->LLVMConstInt(int_type(e, 64), buffer->local, 0);
+  LLVMTypeRef element = memory_type(e, buffer->dtype, 1);
+  LLVMValueRef data = e->llvm->LLVMBuildArrayAlloca(e->builder, element, count, "");
+  e->llvm->LLVMSetAlignment(data, 64);
+  return data;
+}
+
+/* At the function's entry: nothing later would move loads of the pointers out
+ * of the loops. */
+static void bind_buffers(const sm_llvm_emitter *e) {
+  for (size_t i = 0; i < e->kernel->buffers.len; i++) {
+    const sm_kir_buffer *buffer = &e->kernel->buffers.items[i];
+    e->data[i] = buffer->local ? make_local(e, buffer) : load_argument(e, PARAM_BUFFERS, i, pointer_type(e));
+  }
 }
 
 static LLVMValueRef lane_number(const sm_llvm_emitter *e, int lane) {
@@ -103,7 +116,7 @@ static LLVMValueRef emit_strided_load(const sm_llvm_emitter *e, const sm_kir_ins
   const sm_llvm *l = e->llvm;
   unsigned size = sm_dtype_info_of(ins->type.dtype)->size;
   LLVMTypeRef element = memory_type(e, ins->type.dtype, 1);
-  LLVMValueRef data = buffer_data(e, ins->buffer);
+  LLVMValueRef data = e->data[ins->buffer];
   LLVMValueRef vector = l->LLVMGetUndef(memory_type(e, ins->type.dtype, ins->type.width));
   for (int lane = 0; lane < ins->type.width; lane++) {
     LLVMValueRef value = load(e, element, lane_address(e, ins, element, data, lane), size);
@@ -116,14 +129,27 @@ static LLVMValueRef emit_load(const sm_llvm_emitter *e, const sm_kir_ins *ins) {
   smelt_dtype dtype = ins->type.dtype;
   int width = ins->type.width;
   if (ins->args[1] != SM_KIR_NONE && width > 1) return emit_strided_load(e, ins);
-  LLVMValueRef data = buffer_data(e, ins->buffer);
+  LLVMValueRef data = e->data[ins->buffer];
   LLVMValueRef address = element_address(e, memory_type(e, dtype, 1), data, e->values[ins->args[0]]);
   LLVMValueRef value = load(e, memory_type(e, dtype, width), address, sm_dtype_info_of(dtype)->size);
   return from_memory(e, dtype, width, value);
 }
 
-static void store(const sm_llvm_emitter *e, LLVMValueRef value, LLVMValueRef address, unsigned alignment) {
-  e->llvm->LLVMSetAlignment(e->llvm->LLVMBuildStore(e->builder, value, address), alignment);
+static LLVMValueRef store(const sm_llvm_emitter *e, LLVMValueRef value, LLVMValueRef address,
+                          unsigned alignment) {
+  LLVMValueRef instruction = e->llvm->LLVMBuildStore(e->builder, value, address);
+  e->llvm->LLVMSetAlignment(instruction, alignment);
+  return instruction;
+}
+
+/* Only whole vectors stream, to addresses that are multiples of their size. */
+static void stream(const sm_llvm_emitter *e, LLVMValueRef value, LLVMValueRef address, unsigned bytes) {
+  const sm_llvm *l = e->llvm;
+  LLVMValueRef one = l->LLVMConstInt(int_type(e, 32), 1, 0);
+  unsigned kind = l->LLVMGetMDKindIDInContext(e->context, "nontemporal", 11);
+  unsigned widest = (unsigned)sm_cpu_vector_bytes(e->level);
+  LLVMValueRef instruction = store(e, value, address, bytes < widest ? bytes : widest);
+  l->LLVMSetMetadata(instruction, kind, l->LLVMMDNodeInContext(e->context, &one, 1));
 }
 
 static void emit_store(const sm_llvm_emitter *e, const sm_kir_ins *ins) {
@@ -131,10 +157,12 @@ static void emit_store(const sm_llvm_emitter *e, const sm_kir_ins *ins) {
   int width = ins->type.width;
   unsigned size = sm_dtype_info_of(dtype)->size;
   LLVMTypeRef element = memory_type(e, dtype, 1);
-  LLVMValueRef data = buffer_data(e, ins->buffer);
+  LLVMValueRef data = e->data[ins->buffer];
   LLVMValueRef value = to_memory(e, dtype, width, e->values[ins->args[2]]);
   if (ins->args[1] == SM_KIR_NONE || width == 1) {
-    store(e, value, element_address(e, element, data, e->values[ins->args[0]]), size);
+    LLVMValueRef address = element_address(e, element, data, e->values[ins->args[0]]);
+    if (ins->imm.streaming && width > 1) stream(e, value, address, size * (unsigned)width);
+    else store(e, value, address, size);
     return;
   }
   for (int lane = 0; lane < width; lane++) {
@@ -240,6 +268,8 @@ static smelt_status emit_body(sm_llvm_emitter *e, smelt_error *err) {
     const sm_kir_ins *ins = &e->kernel->ins.items[i];
     if (ins->kind == SM_KIR_STORE) {
       emit_store(e, ins);
+    } else if (ins->kind == SM_KIR_FENCE) {
+      sm_llvm_intrinsic(e, "llvm.x86.sse.sfence", NULL, 0, NULL, 0);
     } else if (ins->kind == SM_KIR_END) {
       end_loop(e, &loops[--depth]);
     } else if (ins->kind == SM_KIR_FOR) {
@@ -312,6 +342,7 @@ static smelt_status compile_module(sm_llvm_emitter *e, const sm_allocator *alloc
   SM_TRY(create_machine(e->llvm, e->level, &machine, err));
   set_layout(e, machine);
   begin_function(e);
+  bind_buffers(e);
   smelt_status status = emit_body(e, err);
   if (status == SMELT_OK && text) add_text(e, text);
   if (status == SMELT_OK) status = emit_object(e, machine, allocator, out, err);
@@ -323,8 +354,10 @@ smelt_status sm_llvm_compile(const sm_llvm *llvm, const sm_kir_kernel *kernel, s
                              const sm_allocator *allocator, sm_object *out, sm_text *text, smelt_error *err) {
   if (level == SM_CPU_BASELINE) return sm_error_set(err, SMELT_ERR_UNSUPPORTED, "no vector code for this CPU");
   sm_llvm_emitter e = {.llvm = llvm, .kernel = kernel, .level = level};
-  e.values = sm_calloc(allocator, kernel->ins.len, sizeof *e.values);
+  size_t n_values = kernel->ins.len + kernel->buffers.len;
+  e.values = sm_calloc(allocator, n_values, sizeof *e.values);
   if (!e.values) return sm_error_memory(err, "code generation");
+  e.data = e.values + kernel->ins.len;
   e.context = llvm->LLVMContextCreate();
   e.module = llvm->LLVMModuleCreateWithNameInContext("smelt", e.context);
   e.builder = llvm->LLVMCreateBuilderInContext(e.context);
@@ -332,6 +365,6 @@ smelt_status sm_llvm_compile(const sm_llvm *llvm, const sm_kir_kernel *kernel, s
   llvm->LLVMDisposeBuilder(e.builder);
   llvm->LLVMDisposeModule(e.module);
   llvm->LLVMContextDispose(e.context);
-  sm_free(allocator, e.values, kernel->ins.len * sizeof *e.values);
+  sm_free(allocator, e.values, n_values * sizeof *e.values);
   return status;
 }

@@ -26,6 +26,7 @@ typedef struct sm_llvm_emitter {
   LLVMBuilderRef builder;
   LLVMValueRef function;
   LLVMValueRef *values;  /* by instruction */
+  LLVMValueRef *data;    /* by buffer: where it begins */
 } sm_llvm_emitter;
 
 /* LLVMIntPredicate and LLVMRealPredicate. */

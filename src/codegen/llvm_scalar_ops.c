@@ -102,11 +102,6 @@ static LLVMValueRef emit_mul(const scalar_op *o) {
 static LLVMValueRef emit_div(const scalar_op *o) { return BUILD(FDiv, o->a, o->b); }
 static LLVMValueRef emit_neg(const scalar_op *o) { return is_float(o) ? BUILD(FNeg, o->a) : BUILD(Neg, o->a); }
 
-static LLVMValueRef emit_fma(const scalar_op *o) {
-  LLVMTypeRef type = o->e->llvm->LLVMTypeOf(o->a);
-  return sm_llvm_intrinsic(o->e, "llvm.fma", &type, 1, (LLVMValueRef[]){o->a, o->b, o->c}, 3);
-}
-
 /* Integer division traps on 0 and on the smallest value by -1; those divisors
  * are replaced by 1 and the results chosen afterwards. */
 typedef struct safe_division {

@@ -25,13 +25,6 @@ static smelt_status open_cpu(sm_device *device, const char *argument, smelt_erro
 
 static void close_cpu(sm_device *device) { (void)device; }
 
-static smelt_status launch(sm_device *device, sm_kernel *kernel, const sm_launch *l, smelt_error *err) {
-  (void)device;
-  sm_kir_call call = {
-      .buffers = l->buffers, .sizes = l->sizes, .scalars = l->scalars, .begin = 0, .end = l->work_items};
-  return sm_kir_eval(&kernel->ir, &call, err);
-}
-
 const sm_driver sm_driver_cpu = {
     .name = "cpu",
     .detail = "evaluator",
@@ -44,5 +37,5 @@ const sm_driver sm_driver_cpu = {
     .download = sm_host_copy,
     .compile = sm_ir_kernel_compile,
     .release = sm_ir_kernel_release,
-    .launch = launch,
+    .launch = sm_ir_kernel_evaluate,
 };

@@ -2,6 +2,7 @@
 #include "drivers/ir_kernel.h"
 
 #include "base/error.h"
+#include "rt/padded_tail.h"
 
 smelt_status sm_ir_kernel_compile(sm_device *device, sm_kir_kernel *ir, sm_kernel **out, smelt_error *err) {
   *out = sm_alloc(device->allocator, sizeof **out);
@@ -13,4 +14,28 @@ smelt_status sm_ir_kernel_compile(sm_device *device, sm_kir_kernel *ir, sm_kerne
 void sm_ir_kernel_release(sm_device *device, sm_kernel *kernel) {
   sm_kir_free(&kernel->ir);
   sm_free(device->allocator, kernel, sizeof *kernel);
+}
+
+typedef struct evaluation {
+  const sm_kir_kernel *ir;
+  const sm_launch *launch;
+} evaluation;
+
+static smelt_status evaluate(void *user, const sm_kir_span *buffers, int64_t begin, int64_t end,
+                             smelt_error *err) {
+  const evaluation *e = user;
+  sm_kir_call call = {.buffers = buffers,
+                      .sizes = e->launch->sizes,
+                      .scalars = e->launch->scalars,
+                      .begin = begin,
+                      .end = end};
+  return sm_kir_eval(e->ir, &call, err);
+}
+
+smelt_status sm_ir_kernel_evaluate(sm_device *device, sm_kernel *kernel, const sm_launch *launch,
+                                   smelt_error *err) {
+  evaluation e = {&kernel->ir, launch};
+  int64_t end = launch->padded ? sm_launch_whole(launch) : launch->work_items;
+  SM_TRY(evaluate(&e, launch->buffers, 0, end, err));
+  return launch->padded ? sm_run_padded_tail(device, &kernel->ir, launch, evaluate, &e, err) : SMELT_OK;
 }

@@ -9,7 +9,9 @@
  * instruction's index. A value has a *type*: a dtype and a vector width (1 for
  * scalars). A *region* is what stands between FOR and its END; regions nest.
  * *Buffers* are the tensors a kernel reads and writes; *sizes* (i64) and
- * *scalars* (any dtype) are run-time arguments.
+ * *scalars* (any dtype) are run-time arguments. A *local* buffer is scratch
+ * memory of one call, of fixed size, undefined at its start. A *streaming*
+ * store bypasses the caches.
  *
  * Invariants (checked by sm_kir_verify):
  *  - single assignment: an argument is an earlier instruction that defines a
@@ -18,6 +20,8 @@
  *    table entry asks for; vectors come from SPLAT, IOTA, LOAD or KOP;
  *  - indices, sizes and loop bounds are i64 of width 1;
  *  - buffers marked read-only are never stored to;
+ *  - local buffers come after the arguments; streaming stores are contiguous and
+ *    go to arguments, and a kernel that has them ends with a FENCE;
  *  - FOR and END match.
  *
  * Nothing here knows tensors, shapes or devices. */
@@ -45,6 +49,7 @@ typedef enum sm_kir_kind {
   SM_KIR_KOP,          /* kop applied to args, lane by lane */
   SM_KIR_LOAD,         /* lane l is buffer[args[0] + l * stride]; stride is args[1], NONE means 1 */
   SM_KIR_STORE,        /* buffer[args[0] + l * stride] = lane l of args[2]; stride as for LOAD; no value */
+  SM_KIR_FENCE,        /* streaming stores before it are visible to all after it; no value */
   SM_KIR_KIND_COUNT
 } sm_kir_kind;
 
@@ -63,12 +68,14 @@ typedef struct sm_kir_ins {
     sm_word constant;
     int32_t index;
     int64_t step;
+    bool streaming;
   } imm;
 } sm_kir_ins;
 
 typedef struct sm_kir_buffer {
   smelt_dtype dtype;
   bool written;        /* read-only otherwise */
+  uint32_t local;      /* elements of a local buffer; 0 for an argument */
 } sm_kir_buffer;
 
 typedef struct sm_kir_kernel {
@@ -87,6 +94,7 @@ typedef struct sm_kir_kernel {
 void sm_kir_init(sm_kir_kernel *k, const sm_allocator *allocator);
 void sm_kir_free(sm_kir_kernel *k);
 int sm_kir_add_buffer(sm_kir_kernel *k, smelt_dtype dtype, bool written);
+int sm_kir_add_local(sm_kir_kernel *k, smelt_dtype dtype, uint32_t elements);
 int sm_kir_add_scalar(sm_kir_kernel *k, smelt_dtype dtype);  /* the argument, not a value */
 int sm_kir_add_size(sm_kir_kernel *k);
 
@@ -104,13 +112,15 @@ int32_t sm_kir_iota(sm_kir_kernel *k, int32_t base, int width);
 int32_t sm_kir_kop(sm_kir_kernel *k, sm_kop kop, int32_t a, int32_t b, int32_t c, smelt_dtype to);
 int32_t sm_kir_load(sm_kir_kernel *k, int buffer, int32_t index, int32_t stride, int width);
 void sm_kir_store(sm_kir_kernel *k, int buffer, int32_t index, int32_t stride, int32_t value);
+void sm_kir_stream(sm_kir_kernel *k, int buffer, int32_t index, int32_t value);
+void sm_kir_fence(sm_kir_kernel *k);
 
 /* ERR_MEMORY if building ran out of memory, otherwise what the verifier says. */
 smelt_status sm_kir_finish(sm_kir_kernel *k, smelt_error *err);
 
 /* --- Reading ------------------------------------------------------------------ */
 static inline bool sm_kir_defines_value(const sm_kir_ins *ins) {
-  return ins->kind != SM_KIR_END && ins->kind != SM_KIR_STORE;
+  return ins->kind != SM_KIR_END && ins->kind != SM_KIR_STORE && ins->kind != SM_KIR_FENCE;
 }
 /* kir_verify.c: ERR_INTERNAL naming the instruction that breaks an invariant. */
 smelt_status sm_kir_verify(const sm_kir_kernel *k, smelt_error *err);

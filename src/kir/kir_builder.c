@@ -26,7 +26,12 @@ static int pushed(sm_kir_kernel *k, bool ok, size_t len) {
 }
 
 int sm_kir_add_buffer(sm_kir_kernel *k, smelt_dtype dtype, bool written) {
-  bool ok = sm_vec_push(k->allocator, &k->buffers, (sm_kir_buffer){dtype, written});
+  bool ok = sm_vec_push(k->allocator, &k->buffers, (sm_kir_buffer){dtype, written, 0});
+  return pushed(k, ok, k->buffers.len);
+}
+
+int sm_kir_add_local(sm_kir_kernel *k, smelt_dtype dtype, uint32_t elements) {
+  bool ok = sm_vec_push(k->allocator, &k->buffers, (sm_kir_buffer){dtype, true, elements});
   return pushed(k, ok, k->buffers.len);
 }
 
@@ -133,11 +138,22 @@ int32_t sm_kir_load(sm_kir_kernel *k, int buffer, int32_t index, int32_t stride,
   return add(k, ins);
 }
 
-void sm_kir_store(sm_kir_kernel *k, int buffer, int32_t index, int32_t stride, int32_t value) {
+static void add_store(sm_kir_kernel *k, int buffer, int32_t index, int32_t stride, int32_t value, bool streaming) {
   sm_kir_ins ins = make(SM_KIR_STORE, type_of(k, value), index, stride, value);
   ins.buffer = buffer_of(buffer);
+  ins.imm.streaming = streaming;
   (void)add(k, ins);
 }
+
+void sm_kir_store(sm_kir_kernel *k, int buffer, int32_t index, int32_t stride, int32_t value) {
+  add_store(k, buffer, index, stride, value, false);
+}
+
+void sm_kir_stream(sm_kir_kernel *k, int buffer, int32_t index, int32_t value) {
+  add_store(k, buffer, index, SM_KIR_NONE, value, true);
+}
+
+void sm_kir_fence(sm_kir_kernel *k) { (void)add(k, make_leaf(SM_KIR_FENCE, (sm_kir_type){SMELT_DTYPE_NONE, 0})); }
 
 smelt_status sm_kir_finish(sm_kir_kernel *k, smelt_error *err) {
   if (k->failed) return sm_error_memory(err, "the instructions of a kernel");

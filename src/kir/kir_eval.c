@@ -22,6 +22,7 @@ typedef struct machine {
   unsigned char **values;  /* where each instruction's value is */
   loop *loops;
   size_t depth;            /* loops that are running */
+  sm_kir_span *buffers;    /* the call's, then the local ones */
   size_t bytes;            /* of the block that begins at `values` */
 } machine;
 
@@ -33,7 +34,11 @@ static size_t value_bytes(const sm_kir_ins *ins) {
   return (bytes + sizeof(sm_word) - 1) / sizeof(sm_word) * sizeof(sm_word);
 }
 
-/* Bytes of all values, and how many loops the kernel has. */
+static size_t local_bytes(const sm_kir_buffer *b) {
+  return (b->local * smelt_dtype_size(b->dtype) + sizeof(sm_word) - 1) / sizeof(sm_word) * sizeof(sm_word);
+}
+
+/* Bytes of all values and local buffers, and how many loops the kernel has. */
 static size_t measure(const sm_kir_kernel *k, size_t *n_loops) {
   size_t bytes = 0;
   *n_loops = 0;
@@ -42,23 +47,37 @@ static size_t measure(const sm_kir_kernel *k, size_t *n_loops) {
     bytes += value_bytes(ins);
     if (ins->kind == SM_KIR_FOR) ++*n_loops;
   }
+  for (size_t i = 0; i < k->buffers.len; i++) bytes += local_bytes(&k->buffers.items[i]);
   return bytes;
 }
 
-/* One block: pointers to the values, loops, the values. */
+/* Arguments come from the call, local buffers from `next`, zeroed. */
+static void bind_buffers(machine *m, unsigned char *next) {
+  for (size_t i = 0; i < m->k->buffers.len; i++) {
+    const sm_kir_buffer *b = &m->k->buffers.items[i];
+    m->buffers[i] = b->local ? (sm_kir_span){next, b->local * smelt_dtype_size(b->dtype)} : m->call->buffers[i];
+    if (b->local) memset(next, 0, local_bytes(b));
+    next += local_bytes(b);
+  }
+}
+
+/* One block: pointers to the values, loops, spans, the values, local buffers. */
 static smelt_status machine_open(machine *m) {
   size_t n_loops, n = m->k->ins.len, bytes = measure(m->k, &n_loops);
-  size_t before = n * sizeof *m->values + n_loops * sizeof *m->loops;
+  size_t loops_at = n * sizeof *m->values, spans_at = loops_at + n_loops * sizeof *m->loops;
+  size_t before = spans_at + m->k->buffers.len * sizeof *m->buffers;
   m->bytes = before + bytes;
   unsigned char *block = sm_alloc(m->k->allocator, m->bytes);
   if (!block) return sm_error_memory(m->err, "the values of a kernel");
   m->values = (unsigned char **)(void *)block;
-  m->loops = (loop *)(void *)(block + n * sizeof *m->values);
+  m->loops = (loop *)(void *)(block + loops_at);
+  m->buffers = (sm_kir_span *)(void *)(block + spans_at);
   unsigned char *next = block + before;
   for (size_t i = 0; i < n; i++) {
     m->values[i] = next;
     next += value_bytes(&m->k->ins.items[i]);
   }
+  bind_buffers(m, next);
   return SMELT_OK;
 }
 
@@ -123,7 +142,7 @@ static bool inside(int64_t first, int64_t stride, int64_t width, size_t n) {
 
 /* Finds the first lane's element and the stride of a LOAD or STORE. */
 static smelt_status locate(machine *m, const sm_kir_ins *ins, unsigned char **element, int64_t *stride) {
-  const sm_kir_span *span = &m->call->buffers[ins->buffer];
+  const sm_kir_span *span = &m->buffers[ins->buffer];
   size_t size = smelt_dtype_size(ins->type.dtype);
   int64_t index = get_i64(m, ins->args[0]);
   *stride = ins->args[1] == SM_KIR_NONE ? 1 : get_i64(m, ins->args[1]);
@@ -203,6 +222,7 @@ static smelt_status run_ins(machine *m, const sm_kir_ins *ins) {
     case SM_KIR_KOP: run_kop(m, ins); break;
     case SM_KIR_LOAD: return run_load(m, ins);
     case SM_KIR_STORE: return run_store(m, ins);
+    case SM_KIR_FENCE: break;
     case SM_KIR_KIND_COUNT: break;
   }
   return SMELT_OK;

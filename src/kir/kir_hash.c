@@ -8,6 +8,7 @@ static void hash_signature(sm_hash *h, const sm_kir_kernel *k) {
   sm_hash_u64(h, k->buffers.len);
   for (size_t i = 0; i < k->buffers.len; i++) {
     sm_hash_u64(h, (uint64_t)k->buffers.items[i].dtype << 1 | k->buffers.items[i].written);
+    sm_hash_u64(h, k->buffers.items[i].local);
   }
   sm_hash_u64(h, k->scalars.len);
   for (size_t i = 0; i < k->scalars.len; i++) sm_hash_u64(h, k->scalars.items[i]);
@@ -20,6 +21,7 @@ static void hash_immediate(sm_hash *h, const sm_kir_ins *ins) {
     case SM_KIR_SIZE:
     case SM_KIR_SCALAR: sm_hash_u64(h, (uint64_t)ins->imm.index); break;
     case SM_KIR_FOR: sm_hash_u64(h, (uint64_t)ins->imm.step); break;
+    case SM_KIR_STORE: sm_hash_u64(h, ins->imm.streaming); break;
     default: break;
   }
 }

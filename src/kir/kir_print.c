@@ -26,7 +26,9 @@ static void print_signature(sm_text *text, const sm_kir_kernel *k) {
   sm_text_addf(text, "kernel %s(", k->name);
   for (size_t i = 0; i < k->buffers.len; i++, comma = ", ") {
     sm_kir_buffer b = k->buffers.items[i];
-    sm_text_addf(text, "%sb%zu %s%s", comma, i, smelt_dtype_name(b.dtype), b.written ? " written" : "");
+    sm_text_addf(text, "%sb%zu %s", comma, i, smelt_dtype_name(b.dtype));
+    if (b.local) sm_text_addf(text, "[%" PRIu32 "] local", b.local);
+    else if (b.written) sm_text_add(text, " written");
   }
   for (int i = 0; i < k->n_sizes; i++, comma = ", ") sm_text_addf(text, "%sn%d", comma, i);
   for (size_t i = 0; i < k->scalars.len; i++, comma = ", ") {
@@ -96,6 +98,7 @@ static void print_ins(sm_text *text, const sm_kir_ins *ins) {
       sm_text_addf(text, " step %" PRId64 " {", ins->imm.step);
       break;
     case SM_KIR_END: sm_text_add(text, "}"); break;
+    case SM_KIR_FENCE: sm_text_add(text, "fence"); break;
     case SM_KIR_SPLAT: print_typed(text, "splat", ins); break;
     case SM_KIR_IOTA: print_typed(text, "iota", ins); break;
     case SM_KIR_KOP: print_typed(text, kop_name(ins), ins); break;
@@ -105,7 +108,7 @@ static void print_ins(sm_text *text, const sm_kir_ins *ins) {
       print_place(text, ins);
       break;
     case SM_KIR_STORE:
-      sm_text_add(text, "store");
+      sm_text_add(text, ins->imm.streaming ? "stream" : "store");
       print_place(text, ins);
       sm_text_addf(text, " %%%" PRId32, ins->args[2]);
       break;

@@ -175,7 +175,21 @@ static smelt_status check_store(const verifier *v) {
   if (!v->k->buffers.items[v->ins->buffer].written) {
     return fault(v, "buffer %u is read-only", (unsigned)v->ins->buffer);
   }
-  return check_arg(v, 2, v->ins->type);
+  SM_TRY(check_arg(v, 2, v->ins->type));
+  bool contiguous_argument = v->ins->args[1] == SM_KIR_NONE && !v->k->buffers.items[v->ins->buffer].local;
+  if (v->ins->imm.streaming && !contiguous_argument) return fault(v, "it cannot be a streaming store");
+  return SMELT_OK;
+}
+
+/* A kernel that streams ends with a FENCE. */
+static smelt_status check_fenced(const sm_kir_kernel *k, smelt_error *err) {
+  bool fenced = k->ins.len && k->ins.items[k->ins.len - 1].kind == SM_KIR_FENCE;
+  for (size_t i = 0; i < k->ins.len && !fenced; i++) {
+    if (k->ins.items[i].kind == SM_KIR_STORE && k->ins.items[i].imm.streaming) {
+      return sm_error_set(err, SMELT_ERR_INTERNAL, "kernel %s streams, but has no FENCE at its end", k->name);
+    }
+  }
+  return SMELT_OK;
 }
 
 /* The rules of the kind, and no more arguments than it has. */
@@ -193,6 +207,7 @@ static smelt_status check_ins(verifier *v) {
     case SM_KIR_KOP: return check_kop(v);
     case SM_KIR_LOAD: SM_TRY(check_access(v)); return check_unused(v, 2);
     case SM_KIR_STORE: return check_store(v);
+    case SM_KIR_FENCE: SM_TRY(expect_type(v, no_type)); return check_unused(v, 0);
     default: return fault(v, "there is no kind %u", (unsigned)v->ins->kind);
   }
 }
@@ -222,6 +237,10 @@ static smelt_status check_signature(const sm_kir_kernel *k, smelt_error *err) {
   }
   for (size_t i = 0; i < k->buffers.len; i++) {
     SM_TRY(check_argument(k, "buffer", i, k->buffers.items[i].dtype, err));
+    if (i > 0 && !k->buffers.items[i].local && k->buffers.items[i - 1].local) {
+      return sm_error_set(err, SMELT_ERR_INTERNAL, "kernel %s, buffer %zu: an argument after a local buffer",
+                          k->name, i);
+    }
   }
   for (size_t i = 0; i < k->scalars.len; i++) {
     SM_TRY(check_argument(k, "scalar", i, k->scalars.items[i], err));
@@ -231,6 +250,7 @@ static smelt_status check_signature(const sm_kir_kernel *k, smelt_error *err) {
 
 smelt_status sm_kir_verify(const sm_kir_kernel *k, smelt_error *err) {
   SM_TRY(check_signature(k, err));
+  SM_TRY(check_fenced(k, err));
   bool *open = sm_calloc(k->allocator, k->ins.len, sizeof *open);
   if (!open) return sm_error_memory(err, "verifying a kernel");
   verifier v = {.k = k, .open = open, .err = err};

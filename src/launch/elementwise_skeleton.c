@@ -1,21 +1,31 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Vocabulary here: a *span* is a contiguous range along the innermost axis; a
+ * *round* is one pass of a loop's body, over `unroll` vectors of `width`. */
 #include "launch/elementwise_skeleton.h"
 
 #include <string.h>
 
 #include "base/error.h"
+#include "launch/segments.h"
+
+/* Cost of a segment's steps; measured, as the numbers of elementwise_form.c. */
+enum { SEGMENT_COST = 28 };
 
 typedef struct skeleton {
   const sm_trace *trace;
   const sm_block *block;
   const sm_block_plan *plan;
-  int width;
+  sm_elementwise_form form;
   const sm_allocator *allocator;
   sm_kir_kernel *kernel;
   sm_size_list *sizes;
-  int32_t *base;    /* by input: position of the row's first element, NONE is 0 */
-  int32_t *locals;  /* by step of the block, while a body is emitted */
-  bool failed;      /* memory ran out for `sizes` */
+  sm_segments segments;
+  int first_slot;         /* local buffer of slot 0 */
+  int32_t *base;          /* by input: position of the row's first element, NONE is 0 */
+  int32_t *inner_stride;  /* by input: size argument of class "other", or NONE */
+  int32_t *locals;        /* unroll × steps: values in the body being emitted, or NONE */
+  bool failed;            /* memory ran out */
 } skeleton;
 
 /* --- Sizes and index arithmetic -------------------------------------------------------- */
@@ -50,11 +60,12 @@ static bool reads_input(const skeleton *s, int32_t input) {
 /* --- One step of a body ------------------------------------------------------------------ */
 
 /* Where a body stands: `position` counts along the innermost axis, `row` is
- * the flat position of the row's first element (NONE is 0). */
+ * the flat position of the row's first element and `tile` the position where
+ * the tile begins (NONE is 0). */
 typedef struct place {
   int width;
-  int32_t position, row;
-  const int32_t *inner_stride;  /* by input: size argument of class "other", or NONE */
+  int32_t position, row, tile;
+  int32_t *locals;  /* of this vector of the round */
 } place;
 
 static int32_t widen(skeleton *s, const place *p, int32_t value) {
@@ -65,7 +76,7 @@ static int32_t emit_read(skeleton *s, const place *p, int32_t input) {
   int64_t stride = sm_block_plan_strides(s->plan, input)[s->plan->rank - 1];
   int32_t base = s->base[input];
   if (stride == 0) return widen(s, p, sm_kir_load(s->kernel, input, or_zero(s, base), SM_KIR_NONE, 1));
-  int32_t argument = p->inner_stride[input];
+  int32_t argument = s->inner_stride[input];
   int32_t offset = argument == SM_KIR_NONE ? p->position : arithmetic(s, SM_KOP_MUL, p->position, argument);
   return sm_kir_load(s->kernel, input, add(s, base, offset), argument, p->width);
 }
@@ -75,46 +86,113 @@ static int32_t emit_index(skeleton *s, const place *p) {
   return p->width == 1 ? flat : sm_kir_iota(s->kernel, flat, p->width);
 }
 
-static int32_t emit_compute(skeleton *s, const sm_step *step) {
-  int32_t args[3];
-  for (int k = 0; k < 3; k++) args[k] = step->args[k] == SM_NO_LOCAL ? SM_KIR_NONE : s->locals[step->args[k]];
-  return sm_kir_kop(s->kernel, step->kop, args[0], args[1], args[2], step->dtype);
+/* The position of this vector in a slot. */
+static int32_t slot_position(skeleton *s, const place *p) {
+  return p->tile == SM_KIR_NONE ? p->position : arithmetic(s, SM_KOP_SUB, p->position, p->tile);
 }
 
-static int32_t emit_step(skeleton *s, const place *p, const sm_step *step) {
+static int32_t emit_leaf(skeleton *s, const place *p, const sm_step *step) {
   switch (step->kind) {
     case SM_STEP_READ: return emit_read(s, p, step->index);
     case SM_STEP_SCALAR: return widen(s, p, sm_kir_scalar(s->kernel, step->index));
     case SM_STEP_LITERAL: return widen(s, p, sm_kir_const(s->kernel, step->dtype, step->literal));
-    case SM_STEP_INDEX: return emit_index(s, p);
-    case SM_STEP_COMPUTE: return emit_compute(s, step);
-    case SM_STEP_WRITE: break;
+    default: return emit_index(s, p);
   }
+}
+
+/* The value of step `i`: from this body, from its slot, or, where it is not
+ * computed, done here. What is the same for all vectors of a round is shared. */
+static int32_t value_of(skeleton *s, const place *p, int32_t i) {
+  const sm_step *step = &s->block->steps.items[i];
+  bool same = step->kind == SM_STEP_SCALAR || step->kind == SM_STEP_LITERAL;
+  int32_t *local = same ? &s->locals[i] : &p->locals[i];
+  if (*local != SM_KIR_NONE) return *local;
+  int slot = s->first_slot + s->segments.slot[i];
+  *local = step->kind == SM_STEP_COMPUTE
+               ? sm_kir_load(s->kernel, slot, slot_position(s, p), SM_KIR_NONE, p->width)
+               : emit_leaf(s, p, step);
+  return *local;
+}
+
+static void emit_compute(skeleton *s, const place *p, int32_t i) {
+  const sm_step *step = &s->block->steps.items[i];
+  int32_t args[3];
+  for (int k = 0; k < 3; k++) args[k] = step->args[k] == SM_NO_LOCAL ? SM_KIR_NONE : value_of(s, p, step->args[k]);
+  int32_t value = sm_kir_kop(s->kernel, step->kop, args[0], args[1], args[2], step->dtype);
+  p->locals[i] = value;
+  int slot = s->segments.slot[i];
+  if (slot != SM_NO_SLOT) sm_kir_store(s->kernel, s->first_slot + slot, slot_position(s, p), SM_KIR_NONE, value);
+}
+
+static void emit_write(skeleton *s, const place *p, const sm_step *step) {
   int32_t buffer = (int32_t)s->trace->inputs.len + step->index;
-  sm_kir_store(s->kernel, buffer, add(s, p->row, p->position), SM_KIR_NONE, s->locals[step->args[0]]);
-  return SM_KIR_NONE;
+  int32_t value = value_of(s, p, step->args[0]), index = add(s, p->row, p->position);
+  if (s->form.streaming) sm_kir_stream(s->kernel, buffer, index, value);
+  else sm_kir_store(s->kernel, buffer, index, SM_KIR_NONE, value);
 }
 
-static void emit_body(skeleton *s, const place *p) {
-  for (size_t i = 0; i < s->block->steps.len; i++) s->locals[i] = emit_step(s, p, &s->block->steps.items[i]);
+/* --- Loops --------------------------------------------------------------------------- */
+
+/* Where a loop is: along the innermost axis, in which row and tile. */
+typedef struct span {
+  int32_t begin, end, row, tile;
+} span;
+
+/* The steps of a segment, side by side over the round's vectors, so that one
+ * vector's latency is another's time. Leaves are emitted where they are first
+ * used. */
+static void emit_steps(skeleton *s, int segment, const place *places, int n) {
+  for (int32_t i = s->segments.begin[segment]; i < s->segments.begin[segment + 1]; i++) {
+    const sm_step *step = &s->block->steps.items[i];
+    for (int u = 0; u < n; u++) {
+      if (step->kind == SM_STEP_COMPUTE) emit_compute(s, &places[u], i);
+      else if (step->kind == SM_STEP_WRITE) emit_write(s, &places[u], step);
+    }
+  }
 }
 
-/* --- Loops ---------------------------------------------------------------------------------- */
+enum { MAX_UNROLL = 16 };
 
-/* The loop over [begin, end): whole vectors, then single elements. */
-static void emit_inner(skeleton *s, int32_t begin, int32_t end, int32_t row, const int32_t *inner_stride) {
-  sm_kir_kernel *k = s->kernel;
-  int32_t width = sm_kir_i64(k, s->width);
-  int32_t count = arithmetic(s, SM_KOP_SUB, end, begin);
-  int32_t whole = arithmetic(s, SM_KOP_MUL, arithmetic(s, SM_KOP_TRUNC_DIV, count, width), width);
-  int32_t middle = arithmetic(s, SM_KOP_ADD, begin, whole);
-  int32_t i = sm_kir_for(k, begin, middle, s->width);
-  emit_body(s, &(place){s->width, i, row, inner_stride});
-  sm_kir_end(k);
-  i = sm_kir_for(k, middle, end, 1);
-  emit_body(s, &(place){1, i, row, inner_stride});
-  sm_kir_end(k);
+/* A loop over [begin, end) by rounds of `n` vectors of `width`. */
+static void emit_loop(skeleton *s, int segment, const span *at, int width, int n) {
+  place places[MAX_UNROLL];
+  size_t n_steps = s->block->steps.len;
+  int32_t position = sm_kir_for(s->kernel, at->begin, at->end, (int64_t)width * n);
+  for (size_t i = 0; i < n_steps * (size_t)n; i++) s->locals[i] = SM_KIR_NONE;
+  for (int u = 0; u < n; u++) {
+    int32_t own = u ? arithmetic(s, SM_KOP_ADD, position, sm_kir_i64(s->kernel, (int64_t)u * width)) : position;
+    places[u] = (place){width, own, at->row, at->tile, s->locals + n_steps * (size_t)u};
+  }
+  emit_steps(s, segment, places, n);
+  sm_kir_end(s->kernel);
 }
+
+/* Whole rounds only, or whole vectors and then single elements. */
+static void emit_segment(skeleton *s, int segment, const span *at) {
+  if (s->form.padded) {
+    emit_loop(s, segment, at, s->form.width, s->form.unroll);
+    return;
+  }
+  int32_t width = sm_kir_i64(s->kernel, s->form.width);
+  int32_t vectors = arithmetic(s, SM_KOP_TRUNC_DIV, arithmetic(s, SM_KOP_SUB, at->end, at->begin), width);
+  int32_t middle = arithmetic(s, SM_KOP_ADD, at->begin, arithmetic(s, SM_KOP_MUL, vectors, width));
+  emit_loop(s, segment, &(span){at->begin, middle, at->row, at->tile}, s->form.width, 1);
+  emit_loop(s, segment, &(span){middle, at->end, at->row, at->tile}, 1, 1);
+}
+
+static void emit_span(skeleton *s, const span *at) {
+  if (!s->form.tile) {
+    emit_segment(s, 0, at);
+    return;
+  }
+  int32_t tile = sm_kir_for(s->kernel, at->begin, at->end, s->form.tile);
+  int32_t full = arithmetic(s, SM_KOP_ADD, tile, sm_kir_i64(s->kernel, s->form.tile));
+  span inside = {tile, arithmetic(s, SM_KOP_MIN, full, at->end), at->row, tile};
+  for (int segment = 0; segment < s->segments.n; segment++) emit_segment(s, segment, &inside);
+  sm_kir_end(s->kernel);
+}
+
+/* --- Rows -------------------------------------------------------------------------------- */
 
 /* Adds coordinate × stride to the base of every input that moves along `axis`. */
 static void advance_bases(skeleton *s, int axis, int32_t coordinate) {
@@ -138,7 +216,7 @@ static void decode_row(skeleton *s, int32_t row_number) {
   advance_bases(s, 0, rest);
 }
 
-static void emit_rows(skeleton *s, const int32_t *inner_stride) {
+static void emit_rows(skeleton *s) {
   sm_kir_kernel *k = s->kernel;
   int32_t extent = add_size(s, s->plan->dims[s->plan->rank - 1]);
   int32_t first = arithmetic(s, SM_KOP_TRUNC_DIV, sm_kir_chunk_begin(k), extent);
@@ -146,22 +224,40 @@ static void emit_rows(skeleton *s, const int32_t *inner_stride) {
   int32_t row_number = sm_kir_for(k, first, last, 1);
   decode_row(s, row_number);
   int32_t row = arithmetic(s, SM_KOP_MUL, row_number, extent);
-  emit_inner(s, sm_kir_i64(k, 0), extent, row, inner_stride);
+  emit_span(s, &(span){sm_kir_i64(k, 0), extent, row, SM_KIR_NONE});
   sm_kir_end(k);
 }
 
-static void emit_block(skeleton *s, int32_t *inner_stride) {
+/* --- Blocks ---------------------------------------------------------------------------------- */
+
+static void begin_inputs(skeleton *s) {
   for (size_t i = 0; i < s->trace->inputs.len; i++) {
     int64_t stride = sm_block_plan_strides(s->plan, (int32_t)i)[s->plan->rank - 1];
     bool other = stride != 0 && stride != 1 && reads_input(s, (int32_t)i);
-    inner_stride[i] = other ? add_size(s, stride) : SM_KIR_NONE;
+    s->inner_stride[i] = other ? add_size(s, stride) : SM_KIR_NONE;
     s->base[i] = SM_KIR_NONE;
   }
-  if (s->plan->rank > 1) {
-    emit_rows(s, inner_stride);
-  } else {
-    emit_inner(s, sm_kir_chunk_begin(s->kernel), sm_kir_chunk_end(s->kernel), SM_KIR_NONE, inner_stride);
+}
+
+static void add_slots(skeleton *s) {
+  s->first_slot = (int)s->kernel->buffers.len;
+  for (int slot = 0; slot < s->segments.n_slots; slot++) {
+    sm_kir_add_local(s->kernel, s->segments.dtype[slot], (uint32_t)s->form.tile);
   }
+}
+
+static void emit_block(skeleton *s, sm_arena *arena) {
+  size_t n = s->block->steps.len * (size_t)s->form.unroll;
+  s->locals = sm_arena_zalloc(arena, n, sizeof *s->locals);
+  int limit = s->form.tile ? SEGMENT_COST : 0;
+  if (!s->locals || !sm_segments_cut(s->block, limit, arena, &s->segments)) {
+    s->failed = true;
+    return;
+  }
+  add_slots(s);
+  begin_inputs(s);
+  if (s->plan->rank > 1) emit_rows(s);
+  else emit_span(s, &(span){sm_kir_chunk_begin(s->kernel), sm_kir_chunk_end(s->kernel), SM_KIR_NONE, SM_KIR_NONE});
 }
 
 /* --- The kernel --------------------------------------------------------------------------------- */
@@ -173,33 +269,29 @@ static void declare_arguments(const sm_trace *trace, sm_kir_kernel *k) {
   for (size_t i = 0; i < trace->scalars.len; i++) sm_kir_add_scalar(k, trace->scalars.items[i].dtype);
 }
 
-static size_t longest_block(const sm_trace *trace) {
-  size_t n = 0;
-  for (size_t b = 0; b < trace->blocks.len; b++) {
-    if (trace->blocks.items[b].steps.len > n) n = trace->blocks.items[b].steps.len;
+static void emit_blocks(skeleton *s, const sm_launch_plan *plan, sm_arena *arena) {
+  size_t n_inputs = s->trace->inputs.len;
+  s->base = sm_arena_zalloc(arena, n_inputs, sizeof *s->base);
+  s->inner_stride = sm_arena_zalloc(arena, n_inputs, sizeof *s->inner_stride);
+  s->failed = !s->base || !s->inner_stride;
+  for (size_t b = 0; b < s->trace->blocks.len && !s->failed; b++) {
+    s->block = &s->trace->blocks.items[b];
+    s->plan = &plan->blocks[b];
+    emit_block(s, arena);
   }
-  return n;
+  if (s->form.streaming) sm_kir_fence(s->kernel);
 }
 
-smelt_status sm_elementwise_kernel(const sm_trace *trace, const sm_launch_plan *plan, int width,
+smelt_status sm_elementwise_kernel(const sm_trace *trace, const sm_launch_plan *plan, sm_elementwise_form form,
                                    const sm_allocator *allocator, sm_kir_kernel *out, sm_size_list *sizes,
                                    smelt_error *err) {
   sm_kir_init(out, allocator);
   memset(sizes, 0, sizeof *sizes);
   declare_arguments(trace, out);
-  sm_arena scratch;
-  sm_arena_init(&scratch, allocator);
-  size_t n_inputs = trace->inputs.len;
-  skeleton s = {.trace = trace, .width = width, .allocator = allocator, .kernel = out, .sizes = sizes};
-  s.base = sm_arena_zalloc(&scratch, n_inputs, sizeof *s.base);
-  s.locals = sm_arena_zalloc(&scratch, longest_block(trace), sizeof *s.locals);
-  int32_t *inner_stride = sm_arena_zalloc(&scratch, n_inputs, sizeof *inner_stride);
-  s.failed = !s.base || !s.locals || !inner_stride;
-  for (size_t b = 0; b < trace->blocks.len && !s.failed; b++) {
-    s.block = &trace->blocks.items[b];
-    s.plan = &plan->blocks[b];
-    emit_block(&s, inner_stride);
-  }
-  sm_arena_free(&scratch);
+  sm_arena arena;
+  sm_arena_init(&arena, allocator);
+  skeleton s = {.trace = trace, .form = form, .allocator = allocator, .kernel = out, .sizes = sizes};
+  emit_blocks(&s, plan, &arena);
+  sm_arena_free(&arena);
   return s.failed ? sm_error_memory(err, "a kernel") : sm_kir_finish(out, err);
 }

@@ -1,23 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The elementwise skeleton: from a trace and its launch plan to kernel IR.
+ * The elementwise skeleton: from a trace and its launch plan to kernel IR, for
+ * devices that run chunks of work items.
  *
- * Each block becomes a loop nest of its own over the chunk. A block of one axis
- * is a vector loop and a scalar tail; a block of more axes has a loop over rows
- * around them, in which the row number is decoded once into coordinates and a
- * base position for each input. */
+ * Each block becomes a loop nest of its own over the chunk. A block of more
+ * than one axis has a loop over rows, in which the row number is decoded once
+ * into a base position for each input. Within a row, or over the whole chunk,
+ * the *form* says how the steps are run:
+ *
+ *   one loop     short bodies; one vector a round, or several side by side
+ *                where a long chain of cheap steps would wait for itself
+ *   tiled        long bodies: segments of steps, each a loop over a tile that
+ *                stays in the first-level cache; values that cross segments go
+ *                through local buffers
+ *
+ * A *padded* kernel runs whole rounds only; the driver pads what is left. Any
+ * other has a loop over single elements behind the vectors. */
 #ifndef SM_LAUNCH_ELEMENTWISE_SKELETON_H
 #define SM_LAUNCH_ELEMENTWISE_SKELETON_H
 
 #include "kir/kir.h"
 #include "launch/launch_plan.h"
+#include "rt/device.h"
+
+typedef struct sm_elementwise_form {
+  int width;       /* lanes of a vector */
+  int unroll;      /* vectors side by side in a round; more than 1 only if padded */
+  int tile;        /* elements of a tile, a multiple of width; 0: one loop */
+  bool streaming;  /* results bypass the caches */
+  bool padded;
+} sm_elementwise_form;
+
+/* The form for this trace on a device; `bytes` is what the launch touches. */
+sm_elementwise_form sm_elementwise_choose(const sm_trace *trace, const sm_launch_plan *plan,
+                                          const sm_profile *profile, uint64_t bytes);
 
 typedef sm_vec(int64_t) sm_size_list;
 
 /* Builds the kernel: buffers are the trace's inputs, then its outputs; scalars
  * are the trace's. `sizes` gets the values of the size arguments. Both are the
  * caller's to free, also on failure. */
-smelt_status sm_elementwise_kernel(const sm_trace *trace, const sm_launch_plan *plan, int width,
+smelt_status sm_elementwise_kernel(const sm_trace *trace, const sm_launch_plan *plan, sm_elementwise_form form,
                                    const sm_allocator *allocator, sm_kir_kernel *out, sm_size_list *sizes,
                                    smelt_error *err);
 

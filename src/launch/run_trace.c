@@ -45,21 +45,43 @@ static smelt_status enter_driver(const sm_launch_env *env, const char *fuser, co
   return env->device->driver->launch(env->device, kernel->kernel, launch, err);
 }
 
+/* A kernel that is ready to be launched. */
+typedef struct ready_kernel {
+  const sm_kernel_entry *entry;
+  sm_elementwise_form form;
+  sm_size_list sizes;
+} ready_kernel;
+
+/* Which buffers follow the work item, where the space has one axis. */
+static bool *find_moves(const sm_trace *trace, const sm_launch_plan *plan, sm_arena *arena) {
+  size_t n_in = trace->inputs.len, n_out = trace->outputs.len;
+  bool *moves = sm_arena_zalloc(arena, n_in + n_out, sizeof *moves);
+  for (size_t i = 0; moves && i < n_in + n_out; i++) {
+    moves[i] = i >= n_in;
+    for (size_t b = 0; b < trace->blocks.len && i < n_in; b++) {
+      moves[i] = moves[i] || sm_block_plan_strides(&plan->blocks[b], (int32_t)i)[0] != 0;
+    }
+  }
+  return moves;
+}
+
 static smelt_status launch_kernel(const sm_launch_env *env, const char *fuser, const sm_trace *trace,
-                                  const sm_launch_plan *plan, const sm_size_list *sizes,
-                                  const sm_kernel_entry *kernel, sm_arena *arena, sm_buffer **buffers,
-                                  smelt_error *err) {
+                                  const sm_launch_plan *plan, const ready_kernel *kernel, sm_arena *arena,
+                                  sm_buffer **buffers, smelt_error *err) {
   size_t n_in = trace->inputs.len, n_out = trace->outputs.len, n_scalars = trace->scalars.len;
   sm_kir_span *spans = sm_arena_zalloc(arena, n_in + n_out, sizeof *spans);
   sm_word *scalars = sm_arena_zalloc(arena, n_scalars, sizeof *scalars);
-  if (!spans || !scalars) return sm_error_memory(err, "a launch");
+  bool *moves = find_moves(trace, plan, arena);
+  if (!spans || !scalars || !moves) return sm_error_memory(err, "a launch");
   for (size_t i = 0; i < n_in; i++) spans[i] = span_of(buffers[trace->inputs.items[i]]);
   for (size_t i = 0; i < n_out; i++) spans[n_in + i] = span_of(buffers[trace->outputs.items[i]]);
   for (size_t i = 0; i < n_scalars; i++) scalars[i] = trace->scalars.items[i].value;
-  sm_launch launch = {.buffers = spans, .n_buffers = n_in + n_out, .sizes = sizes->items,
-                      .n_sizes = sizes->len, .scalars = scalars, .n_scalars = n_scalars,
-                      .work_items = plan->work_items, .grain = plan->grain};
-  return enter_driver(env, fuser, trace, kernel, &launch, buffers, err);
+  sm_launch launch = {.buffers = spans, .n_buffers = n_in + n_out, .sizes = kernel->sizes.items,
+                      .n_sizes = kernel->sizes.len, .scalars = scalars, .n_scalars = n_scalars,
+                      .work_items = plan->work_items, .grain = plan->grain,
+                      .padded = kernel->form.padded, .moves = moves};
+  if (launch.padded) launch.grain = (int64_t)kernel->form.width * kernel->form.unroll;
+  return enter_driver(env, fuser, trace, kernel->entry, &launch, buffers, err);
 }
 
 /* "elemwise_fuse", or the operation's name if there is one only. */
@@ -69,11 +91,11 @@ static void kernel_prefix(sm_text *text, const sm_trace *trace) {
 }
 
 static smelt_status get_kernel(const sm_launch_env *env, const sm_trace *trace, const sm_launch_plan *plan,
-                               sm_size_list *sizes, const sm_kernel_entry **out, smelt_error *err) {
+                               uint64_t bytes, ready_kernel *out, smelt_error *err) {
   const sm_allocator *allocator = env->device->allocator;
   sm_kir_kernel ir;
-  smelt_status status =
-      sm_elementwise_kernel(trace, plan, env->device->profile->widths[0], allocator, &ir, sizes, err);
+  out->form = sm_elementwise_choose(trace, plan, env->device->profile, bytes);
+  smelt_status status = sm_elementwise_kernel(trace, plan, out->form, allocator, &ir, &out->sizes, err);
   if (status != SMELT_OK) {
     sm_kir_free(&ir);
     return status;
@@ -81,7 +103,7 @@ static smelt_status get_kernel(const sm_launch_env *env, const sm_trace *trace, 
   sm_text prefix;
   sm_text_init(&prefix, allocator);
   kernel_prefix(&prefix, trace);
-  status = sm_kernel_table_get(env->kernels, &ir, prefix.data, out, err);
+  status = sm_kernel_table_get(env->kernels, &ir, prefix.data, &out->entry, err);
   sm_text_free(&prefix);
   return status;
 }
@@ -89,15 +111,14 @@ static smelt_status get_kernel(const sm_launch_env *env, const sm_trace *trace, 
 static smelt_status plan_and_launch(const sm_launch_env *env, const char *fuser, const sm_trace *trace,
                                     sm_arena *arena, sm_buffer **buffers, smelt_error *err) {
   sm_launch_plan plan;
-  sm_size_list sizes = {0};
-  const sm_kernel_entry *kernel;
+  ready_kernel kernel = {.sizes = {0}};
   if (!sm_launch_plan_make(trace, arena, &plan)) return sm_error_memory(err, "a launch plan");
   if (plan.work_items == 0) return SMELT_OK;
-  smelt_status status = get_kernel(env, trace, &plan, &sizes, &kernel, err);
-  if (status == SMELT_OK) {
-    status = launch_kernel(env, fuser, trace, &plan, &sizes, kernel, arena, buffers, err);
-  }
-  sm_vec_free(env->device->allocator, &sizes);
+  uint64_t bytes = total_bytes(buffers, trace->inputs.items, trace->inputs.len) +
+                   total_bytes(buffers, trace->outputs.items, trace->outputs.len);
+  smelt_status status = get_kernel(env, trace, &plan, bytes, &kernel, err);
+  if (status == SMELT_OK) status = launch_kernel(env, fuser, trace, &plan, &kernel, arena, buffers, err);
+  sm_vec_free(env->device->allocator, &kernel.sizes);
   return status;
 }
 

@@ -25,6 +25,7 @@ typedef struct sm_profile {
   uint8_t widths[8];         /* candidates for f32, descending, 0-terminated */
   int max_bindings;          /* buffers a kernel may bind, metadata included */
   bool chunked;              /* CPU style: a call runs a range of work items */
+  uint64_t cache_bytes;      /* last-level cache; 0: results never bypass it */
 } sm_profile;
 
 typedef struct sm_device sm_device;
@@ -38,7 +39,13 @@ typedef struct sm_launch {
   const sm_word *scalars;
   size_t n_scalars;
   int64_t work_items;
-  int64_t grain;               /* chunks begin at multiples of this */
+  int64_t grain;               /* chunks begin and end at multiples of this */
+  /* A padded kernel runs whole grains only; what is left is run on copies that
+   * the driver pads. `moves` says by buffer whether its element follows the
+   * work item (else it stays at the first). */
+  bool padded;
+  const bool *moves;
+  int64_t cost_ns;             /* estimate of one thread's time */
 } sm_launch;
 
 typedef struct sm_driver {

@@ -33,7 +33,7 @@ expect e4 poisoned ERR_SHAPE "too large"
 e5 = arange(0, 1, 0, dtype=i32)
 expect e5 poisoned ERR_ARGUMENT "zero"
 e6 = arange(0, inf, 1, dtype=f32)
-expect e6 poisoned ERR_SHAPE
+expect e6 poisoned ERR_ARGUMENT "not finite"
 e7 = rand(dtype=i32, shape=[1])
 expect e7 poisoned ERR_DTYPE
 e8 = zeros(dtype=f32)

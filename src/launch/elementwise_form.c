@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which form an elementwise kernel takes. The numbers were measured on AVX-512
+ * hardware (see docs/cpu.md); costs are those of kops.def. */
+#include "launch/elementwise_skeleton.h"
+
+enum {
+  ONE_LOOP_COST = 40,   /* up to here rounds overlap by themselves */
+  CHEAP_STEP_COST = 4,  /* a chain of such steps waits for latency, not for throughput */
+  UNROLL = 16,          /* vectors that hide the latency of such a chain */
+  MAX_BODY = 1400,      /* instructions of a loop body that selection still takes well */
+  LIVE_VECTORS = 28,    /* of 32 registers */
+  TILE = 512,
+};
+
+typedef struct trace_facts {
+  int cost;       /* of the most expensive block */
+  int max_step;   /* cost of its most expensive step */
+  int live;       /* values alive at once */
+  bool one_axis;  /* every block has one axis, along which inputs stand or step by 1 */
+} trace_facts;
+
+static int step_cost(const sm_step *step) {
+  return step->kind == SM_STEP_COMPUTE ? sm_kop_info_of(step->kop)->cost : 0;
+}
+
+/* The most computed or read values alive between two steps. Scalars and
+ * literals fold into the instructions that use them. */
+static int live_values(const sm_block *block) {
+  int most = 0;
+  for (size_t at = 0; at < block->steps.len; at++) {
+    int live = 0;
+    for (size_t i = 0; i <= at; i++) {
+      const sm_step *step = &block->steps.items[i];
+      bool in_register = step->kind == SM_STEP_COMPUTE || step->kind == SM_STEP_READ;
+      for (size_t use = at + 1; in_register && use < block->steps.len; use++) {
+        const int32_t *args = block->steps.items[use].args;
+        if (args[0] != (int32_t)i && args[1] != (int32_t)i && args[2] != (int32_t)i) continue;
+        live++;
+        break;
+      }
+    }
+    if (live > most) most = live;
+  }
+  return most;
+}
+
+static void gather_block(trace_facts *f, const sm_block *block) {
+  int cost = 0;
+  for (size_t i = 0; i < block->steps.len; i++) {
+    int step = step_cost(&block->steps.items[i]);
+    cost += step;
+    if (step > f->max_step) f->max_step = step;
+  }
+  if (cost > f->cost) f->cost = cost;
+}
+
+static trace_facts gather(const sm_trace *trace, const sm_launch_plan *plan) {
+  trace_facts f = {.one_axis = true};
+  for (size_t b = 0; b < trace->blocks.len; b++) {
+    gather_block(&f, &trace->blocks.items[b]);
+    f.one_axis = f.one_axis && plan->blocks[b].rank == 1;
+    for (size_t i = 0; i < trace->inputs.len && f.one_axis; i++) {
+      int64_t stride = sm_block_plan_strides(&plan->blocks[b], (int32_t)i)[0];
+      f.one_axis = stride == 0 || stride == 1;
+    }
+  }
+  return f;
+}
+
+/* Only long chains of cheap steps are looked at more closely. */
+static int choose_unroll(const sm_trace *trace, trace_facts *f) {
+  if (!f->one_axis || trace->blocks.len != 1 || f->cost <= ONE_LOOP_COST) return 1;
+  if (f->max_step > CHEAP_STEP_COST || f->cost * 2 > MAX_BODY) return 1;
+  f->live = live_values(&trace->blocks.items[0]);
+  int unroll = UNROLL;
+  while (unroll > 1 && (f->live * unroll > LIVE_VECTORS || f->cost * unroll > MAX_BODY)) unroll /= 2;
+  return unroll;
+}
+
+sm_elementwise_form sm_elementwise_choose(const sm_trace *trace, const sm_launch_plan *plan,
+                                          const sm_profile *profile, uint64_t bytes) {
+  trace_facts f = gather(trace, plan);
+  sm_elementwise_form form = {.width = profile->widths[0], .padded = f.one_axis};
+  form.unroll = choose_unroll(trace, &f);
+  if (f.cost > ONE_LOOP_COST && form.unroll == 1) form.tile = TILE;
+  form.streaming = f.one_axis && profile->cache_bytes && bytes > profile->cache_bytes + profile->cache_bytes / 2;
+  return form;
+}
