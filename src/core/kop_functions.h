@@ -7,31 +7,51 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
 
-/* Python's %: exact, sign of the divisor, a zero result too. */
-static inline double sm_floor_rem(double a, double b) {
-  double r = fmod(a, b);
-  if (r == 0) return copysign(0.0, b);
-  return (r < 0) != (b < 0) ? r + b : r;
+/* The bits of a float, and back. */
+static inline uint32_t sm_kop_BITCAST_U32_F32(float a) {
+  uint32_t bits;
+  memcpy(&bits, &a, sizeof bits);
+  return bits;
 }
 
-static inline float sm_floor_remf(float a, float b) {
-  float r = fmodf(a, b);
-  if (r == 0) return copysignf(0.0f, b);
-  return (r < 0) != (b < 0) ? r + b : r;
+static inline float sm_kop_BITCAST_F32_U32(uint32_t bits) {
+  float a;
+  memcpy(&a, &bits, sizeof a);
+  return a;
 }
 
-/* 1/(1+exp(-x)) without overflow on the negative side. */
-static inline double sm_sigmoid(double x) {
-  if (x >= 0) return 1 / (1 + exp(-x));
-  double e = exp(x);
-  return e / (1 + e);
+static inline uint64_t sm_kop_BITCAST_U64_F64(double a) {
+  uint64_t bits;
+  memcpy(&bits, &a, sizeof bits);
+  return bits;
 }
 
-static inline float sm_sigmoidf(float x) {
-  if (x >= 0) return 1 / (1 + expf(-x));
-  float e = expf(x);
-  return e / (1 + e);
+static inline double sm_kop_BITCAST_F64_U64(uint64_t bits) {
+  double a;
+  memcpy(&a, &bits, sizeof a);
+  return a;
+}
+
+/* 2^n for an integral n from -126 to 127 (-1022 to 1023), otherwise any value:
+ * the sum's lowest bits are the exponent. */
+static inline float sm_power_of_2f(float n) {
+  return sm_kop_BITCAST_F32_U32(sm_kop_BITCAST_U32_F32(n + (0x1.8p23f + 127)) << 23);
+}
+
+static inline double sm_power_of_2(double n) {
+  return sm_kop_BITCAST_F64_U64(sm_kop_BITCAST_U64_F64(n + (0x1.8p52 + 1023)) << 52);
+}
+
+static inline float sm_ldexpf(float a, float b) {
+  float half = floorf(b * 0.5f);
+  return a * sm_power_of_2f(half) * sm_power_of_2f(b - half);
+}
+
+static inline double sm_ldexp(double a, double b) {
+  double half = floor(b * 0.5);
+  return a * sm_power_of_2(half) * sm_power_of_2(b - half);
 }
 
 /* Integer power modulo 2^64, by squaring. */

@@ -9,6 +9,9 @@
 #define KOP_FLOAT(id, body)
 #define KOP_FLOAT_TEST(id, body)
 #endif
+#ifndef KOP_FUNCTION
+#define KOP_FUNCTION(id, body)
+#endif
 #ifndef KOP_SINT
 #define KOP_SINT(id, body)
 #endif
@@ -29,6 +32,7 @@
 #undef KOP
 #undef KOP_FLOAT
 #undef KOP_FLOAT_TEST
+#undef KOP_FUNCTION
 #undef KOP_SINT
 #undef KOP_UINT
 #undef KOP_INT

@@ -30,20 +30,24 @@ static bool fits(sm_scalar s, smelt_dtype dtype) {
 
 /* Stores an integer that fits, or any number into a float dtype. */
 static void store(sm_scalar s, smelt_dtype dtype, sm_word *out) {
-  double as_double = s.kind == SM_KIND_FLOAT ? s.as.f64
+  double as_double = s.kind == SM_KIND_FLOAT  ? s.as.f64
                      : s.kind == SM_KIND_UINT ? (double)s.as.u64
                                               : (double)s.as.i64;
   /* One rounding only: an integer goes to f32 directly, not through f64. */
-  float as_float = s.kind == SM_KIND_FLOAT ? (float)s.as.f64
+  float as_float = s.kind == SM_KIND_FLOAT  ? (float)s.as.f64
                    : s.kind == SM_KIND_UINT ? (float)s.as.u64
                                             : (float)s.as.i64;
   switch (sm_kind_of(dtype)) {
-    case SM_KIND_BOOL: out->BOOL = s.as.b; break;
+    case SM_KIND_BOOL:
+      out->BOOL = s.as.b;
+      break;
     case SM_KIND_FLOAT:
       if (dtype == SMELT_F32) out->F32 = as_float;
       else out->F64 = as_double;
       break;
-    default: memcpy(out, &s.as.u64, smelt_dtype_size(dtype)); break;
+    default:
+      memcpy(out, &s.as.u64, smelt_dtype_size(dtype));
+      break;
   }
 }
 
@@ -59,10 +63,10 @@ smelt_status sm_scalar_convert(sm_scalar s, smelt_dtype dtype, sm_word *out, sme
   bool integer_dtype = kind == SM_KIND_SINT || kind == SM_KIND_UINT;
   bool meets = kind == SM_KIND_FLOAT  ? s.kind == SM_KIND_FLOAT || integer_value
                : kind == SM_KIND_BOOL ? s.kind == SM_KIND_BOOL
-                                      : integer_value;
+                                      : integer_dtype && integer_value;
   if (!meets) {
-    return sm_error_set(err, SMELT_ERR_DTYPE, "%s scalar does not go with dtype %s",
-                        kind_words[s.kind], smelt_dtype_name(dtype));
+    return sm_error_set(err, SMELT_ERR_DTYPE, "%s scalar does not go with dtype %s", kind_words[s.kind],
+                        smelt_dtype_name(dtype));
   }
   if (integer_dtype && !fits(s, dtype)) {
     char value[24];
@@ -78,19 +82,20 @@ smelt_status sm_scalar_convert(sm_scalar s, smelt_dtype dtype, sm_word *out, sme
 sm_scalar sm_scalar_of(smelt_dtype dtype, const void *element) {
   sm_scalar s = {.kind = sm_kind_of(dtype)};
   switch (dtype) {
-#define DTYPE(id, value, name, ctype, kind_, npy)     \
-  case SMELT_##id: {                                  \
-    ctype v;                                          \
-    memcpy(&v, element, sizeof v);                    \
-    if (s.kind == SM_KIND_FLOAT) s.as.f64 = (double)v; \
+#define DTYPE(id, value, name, ctype, kind_, npy)            \
+  case SMELT_##id: {                                         \
+    ctype v;                                                 \
+    memcpy(&v, element, sizeof v);                           \
+    if (s.kind == SM_KIND_FLOAT) s.as.f64 = (double)v;       \
     else if (s.kind == SM_KIND_UINT) s.as.u64 = (uint64_t)v; \
-    else if (s.kind == SM_KIND_SINT) s.as.i64 = (int64_t)v; \
-    else s.as.b = v != 0;                             \
-    break;                                            \
+    else if (s.kind == SM_KIND_SINT) s.as.i64 = (int64_t)v;  \
+    else s.as.b = v != 0;                                    \
+    break;                                                   \
   }
 #include "smelt/dtype.def"
 #undef DTYPE
-    case SMELT_DTYPE_NONE: break;
+    case SMELT_DTYPE_NONE:
+      break;
   }
   return s;
 }
@@ -103,10 +108,17 @@ static void add_point(sm_text *text, size_t from) {
 void sm_scalar_print(sm_text *text, sm_scalar s) {
   size_t from = text->len;
   switch (s.kind) {
-    case SM_KIND_NONE: break;
-    case SM_KIND_BOOL: sm_text_add(text, s.as.b ? "true" : "false"); break;
-    case SM_KIND_SINT: sm_text_addf(text, "%" PRId64, s.as.i64); break;
-    case SM_KIND_UINT: sm_text_addf(text, "%" PRIu64, s.as.u64); break;
+    case SM_KIND_NONE:
+      break;
+    case SM_KIND_BOOL:
+      sm_text_add(text, s.as.b ? "true" : "false");
+      break;
+    case SM_KIND_SINT:
+      sm_text_addf(text, "%" PRId64, s.as.i64);
+      break;
+    case SM_KIND_UINT:
+      sm_text_addf(text, "%" PRIu64, s.as.u64);
+      break;
     case SM_KIND_FLOAT:
       sm_text_f64(text, s.as.f64);
       add_point(text, from);

@@ -129,6 +129,12 @@ void sm_kir_print(sm_text *text, const sm_kir_kernel *k);
 /* kir_hash.c: identity of the code, the name left out. */
 sm_hash sm_kir_hash(const sm_kir_kernel *k);
 
+/* --- Changing ----------------------------------------------------------------- */
+/* kir_expand.c: makes `out` of `in` with each function (core/functions.h) replaced
+ * by its steps, so that only primitives are left; all results keep their bits.
+ * ERR_MEMORY, and `out` is then empty. */
+smelt_status sm_kir_expand(const sm_kir_kernel *in, sm_kir_kernel *out, smelt_error *err);
+
 /* --- Running (kir_eval.c) ----------------------------------------------------------- */
 typedef struct sm_kir_span {
   void *data;

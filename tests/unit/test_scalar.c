@@ -122,6 +122,7 @@ static void check_text(sm_scalar s, const char *expected) {
   sm_text_init(&text, &sm_malloc_allocator);
   sm_text_add(&text, "1.5e"); /* what stands before must not count */
   sm_scalar_print(&text, s);
+  CHECK(!text.failed);
   CHECK_STR(text.data + 4, expected);
   sm_text_free(&text);
 }

@@ -7,7 +7,8 @@
 #include "core/shape.h"
 #include "harness.h"
 
-#define DIMS(...) (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]){__VA_ARGS__}
+#define DIMS(...) \
+  (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]) { __VA_ARGS__ }
 
 static smelt_status make(smelt_dtype dtype, int rank, const int64_t *dims) {
   sm_shape s;

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * opgen OUTDIR: writes what follows from src/ir/ops.def alone:
+ * opgen OUTDIR: writes what follows from src/ir/ops.def alone,
  *
  *   OUTDIR/include/smelt/ops.h     prototypes and macros
  *   OUTDIR/src/api/ops_gen.c       the functions' bodies
  *   OUTDIR/docs/operations.md      the reference
+ *
+ * and from src/core/functions.def (function_write.h)
+ *
+ *   OUTDIR/src/core/functions_gen.[hc]
  *
  * The results are checked in. opgen runs before the library exists, so it uses
  * types of the library's headers, but nothing that would have to be linked.
@@ -17,6 +21,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "function_write.h"
 #include "ir/op.h"
 
 typedef struct row {
@@ -392,6 +397,8 @@ static const struct {
     {"include/smelt/ops.h", write_header},
     {"src/api/ops_gen.c", write_source},
     {"docs/operations.md", write_reference},
+    {"src/core/functions_gen.h", functions_write_header},
+    {"src/core/functions_gen.c", functions_write_tables},
 };
 
 /* Creates the folders above the file `path`, which is changed meanwhile. */
@@ -418,6 +425,7 @@ int main(int argc, char **argv) {
     fputs("usage: opgen OUTDIR\n", stderr);
     return 2;
   }
+  if (!functions_parse(stderr)) return 1;
   for (size_t i = 0; i < sizeof outputs / sizeof outputs[0]; i++) {
     char path[4096];
     int len = snprintf(path, sizeof path, "%s/%s", argv[1], outputs[i].path);

@@ -1,0 +1,1711 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Functions of floats in C. Generated from src/core/functions.def by opgen: do not
+ * edit. The bits of a result are the same wherever they are compiled, provided
+ * that the compiler contracts nothing. */
+#ifndef SM_CORE_FUNCTIONS_GEN_H
+#define SM_CORE_FUNCTIONS_GEN_H
+
+#include "core/kop_primitives.h"
+
+/* A primitive of one dtype; operands that it does not have are 0. */
+#define SM_KOP_OPERANDS(a, b, c, ...) (a, b, c)
+#define SM_KOP(id, dtype, ...) sm_kop_##id##_##dtype SM_KOP_OPERANDS(__VA_ARGS__, 0, 0, 0)
+#define SM_KOP_CONVERT(id, to, from, a) sm_kop_##id##_##to##_##from(a)
+
+static inline float sm_fn_exp_f32(float x) {
+  const bool v2 = SM_KOP(LT, F32, 0x1.64p+6f, x);
+  const float v3 = SM_KOP(SELECT, F32, v2, 0x1.64p+6f, x);
+  const bool v5 = SM_KOP(LT, F32, v3, -0x1.a4p+6f);
+  const float v6 = SM_KOP(SELECT, F32, v5, -0x1.a4p+6f, v3);
+  const float v8 = SM_KOP(MUL, F32, v6, 0x1.715476p+0f);
+  const float v9 = SM_KOP(ROUND, F32, v8);
+  const float v11 = SM_KOP(FMA, F32, v9, -0x1.62e43p-1f, v6);
+  const float v13 = SM_KOP(FMA, F32, v9, 0x1.05c61p-29f, v11);
+  const float v16 = SM_KOP(FMA, F32, 0x1.6ac86p-10f, v13, 0x1.123df2p-7f);
+  const float v18 = SM_KOP(FMA, F32, v16, v13, 0x1.555858p-5f);
+  const float v20 = SM_KOP(FMA, F32, v18, v13, 0x1.55548cp-3f);
+  const float v22 = SM_KOP(FMA, F32, v20, v13, 0x1.fffffcp-2f);
+  const float v24 = SM_KOP(FMA, F32, v22, v13, 0x1p+0f);
+  const float v25 = SM_KOP(FMA, F32, v24, v13, 0x1p+0f);
+  return SM_KOP(LDEXP, F32, v25, v9);
+}
+
+static inline double sm_fn_exp_f64(double x) {
+  const bool v2 = SM_KOP(LT, F64, 0x1.63p+9, x);
+  const double v3 = SM_KOP(SELECT, F64, v2, 0x1.63p+9, x);
+  const bool v5 = SM_KOP(LT, F64, v3, -0x1.75p+9);
+  const double v6 = SM_KOP(SELECT, F64, v5, -0x1.75p+9, v3);
+  const double v8 = SM_KOP(MUL, F64, v6, 0x1.71547652b82fep+0);
+  const double v9 = SM_KOP(ROUND, F64, v8);
+  const double v11 = SM_KOP(FMA, F64, v9, -0x1.62e42fefa39efp-1, v6);
+  const double v13 = SM_KOP(FMA, F64, v9, -0x1.abc9e3b39803fp-56, v11);
+  const double v16 = SM_KOP(FMA, F64, 0x1.aad0ebb852f74p-26, v13, 0x1.28b1422512734p-22);
+  const double v18 = SM_KOP(FMA, F64, v16, v13, 0x1.71e0c78503967p-19);
+  const double v20 = SM_KOP(FMA, F64, v18, v13, 0x1.a0199639d0a4p-16);
+  const double v22 = SM_KOP(FMA, F64, v20, v13, 0x1.a01a0077851f3p-13);
+  const double v24 = SM_KOP(FMA, F64, v22, v13, 0x1.6c16c1856951bp-10);
+  const double v26 = SM_KOP(FMA, F64, v24, v13, 0x1.1111111146dbdp-7);
+  const double v28 = SM_KOP(FMA, F64, v26, v13, 0x1.55555555503f2p-5);
+  const double v30 = SM_KOP(FMA, F64, v28, v13, 0x1.5555555555487p-3);
+  const double v32 = SM_KOP(FMA, F64, v30, v13, 0x1.000000000000ap-1);
+  const double v34 = SM_KOP(FMA, F64, v32, v13, 0x1p+0);
+  const double v35 = SM_KOP(FMA, F64, v34, v13, 0x1p+0);
+  return SM_KOP(LDEXP, F64, v35, v9);
+}
+
+static inline float sm_fn_exp2_f32(float x) {
+  const bool v2 = SM_KOP(LT, F32, 0x1.02p+7f, x);
+  const float v3 = SM_KOP(SELECT, F32, v2, 0x1.02p+7f, x);
+  const bool v5 = SM_KOP(LT, F32, v3, -0x1.2ep+7f);
+  const float v6 = SM_KOP(SELECT, F32, v5, -0x1.2ep+7f, v3);
+  const float v7 = SM_KOP(ROUND, F32, v6);
+  const float v8 = SM_KOP(SUB, F32, v6, v7);
+  const float v11 = SM_KOP(FMA, F32, 0x1.41a72p-13f, v8, 0x1.5f0be6p-10f);
+  const float v13 = SM_KOP(FMA, F32, v11, v8, 0x1.3b2daep-7f);
+  const float v15 = SM_KOP(FMA, F32, v13, v8, 0x1.c6af76p-5f);
+  const float v17 = SM_KOP(FMA, F32, v15, v8, 0x1.ebfbdcp-3f);
+  const float v19 = SM_KOP(FMA, F32, v17, v8, 0x1.62e43p-1f);
+  const float v21 = SM_KOP(FMA, F32, v19, v8, 0x1p+0f);
+  return SM_KOP(LDEXP, F32, v21, v7);
+}
+
+static inline double sm_fn_exp2_f64(double x) {
+  const bool v2 = SM_KOP(LT, F64, 0x1.004p+10, x);
+  const double v3 = SM_KOP(SELECT, F64, v2, 0x1.004p+10, x);
+  const bool v5 = SM_KOP(LT, F64, v3, -0x1.0dp+10);
+  const double v6 = SM_KOP(SELECT, F64, v5, -0x1.0dp+10, v3);
+  const double v7 = SM_KOP(ROUND, F64, v6);
+  const double v8 = SM_KOP(SUB, F64, v6, v7);
+  const double v11 = SM_KOP(FMA, F64, 0x1.c132a0c55c24ap-32, v8, 0x1.e5ff1d0accaa4p-28);
+  const double v13 = SM_KOP(FMA, F64, v11, v8, 0x1.b5412ce244866p-24);
+  const double v15 = SM_KOP(FMA, F64, v13, v8, 0x1.62bfd74d2594ep-20);
+  const double v17 = SM_KOP(FMA, F64, v15, v8, 0x1.ffcbee2432928p-17);
+  const double v19 = SM_KOP(FMA, F64, v17, v8, 0x1.43091308e6491p-13);
+  const double v21 = SM_KOP(FMA, F64, v19, v8, 0x1.5d87fe7bd03abp-10);
+  const double v23 = SM_KOP(FMA, F64, v21, v8, 0x1.3b2ab6fba1d93p-7);
+  const double v25 = SM_KOP(FMA, F64, v23, v8, 0x1.c6b08d7048e41p-5);
+  const double v27 = SM_KOP(FMA, F64, v25, v8, 0x1.ebfbdff82c599p-3);
+  const double v29 = SM_KOP(FMA, F64, v27, v8, 0x1.62e42fefa39f3p-1);
+  const double v31 = SM_KOP(FMA, F64, v29, v8, 0x1p+0);
+  return SM_KOP(LDEXP, F64, v31, v7);
+}
+
+static inline float sm_fn_expm1_f32(float x) {
+  const bool v2 = SM_KOP(LT, F32, 0x1.64p+6f, x);
+  const float v3 = SM_KOP(SELECT, F32, v2, 0x1.64p+6f, x);
+  const bool v5 = SM_KOP(LT, F32, v3, -0x1.2p+4f);
+  const float v6 = SM_KOP(SELECT, F32, v5, -0x1.2p+4f, v3);
+  const float v8 = SM_KOP(MUL, F32, v6, 0x1.715476p+0f);
+  const float v9 = SM_KOP(ROUND, F32, v8);
+  const float v11 = SM_KOP(FMA, F32, v9, -0x1.62e43p-1f, v6);
+  const float v13 = SM_KOP(FMA, F32, v9, 0x1.05c61p-29f, v11);
+  const float v14 = SM_KOP(MUL, F32, v13, v13);
+  const float v17 = SM_KOP(FMA, F32, 0x1.9c5af8p-13f, v13, 0x1.6d4c7ep-10f);
+  const float v19 = SM_KOP(FMA, F32, v17, v13, 0x1.1113acp-7f);
+  const float v21 = SM_KOP(FMA, F32, v19, v13, 0x1.5554eap-5f);
+  const float v23 = SM_KOP(FMA, F32, v21, v13, 0x1.555554p-3f);
+  const float v25 = SM_KOP(FMA, F32, v23, v13, 0x1p-1f);
+  const float v26 = SM_KOP(FMA, F32, v14, v25, v13);
+  const float v27 = SM_KOP(LDEXP, F32, 0x1p-1f, v9);
+  const float v28 = SM_KOP(SUB, F32, v27, 0x1p-1f);
+  const float v29 = SM_KOP(FMA, F32, v27, v26, v28);
+  const float v30 = SM_KOP(ADD, F32, v29, v29);
+  const float v31 = SM_KOP(ABS, F32, x);
+  const bool v33 = SM_KOP(LT, F32, v31, 0x1p-24f);
+  return SM_KOP(SELECT, F32, v33, x, v30);
+}
+
+static inline double sm_fn_expm1_f64(double x) {
+  const bool v2 = SM_KOP(LT, F64, 0x1.63p+9, x);
+  const double v3 = SM_KOP(SELECT, F64, v2, 0x1.63p+9, x);
+  const bool v5 = SM_KOP(LT, F64, v3, -0x1.3p+5);
+  const double v6 = SM_KOP(SELECT, F64, v5, -0x1.3p+5, v3);
+  const double v8 = SM_KOP(MUL, F64, v6, 0x1.71547652b82fep+0);
+  const double v9 = SM_KOP(ROUND, F64, v8);
+  const double v11 = SM_KOP(FMA, F64, v9, -0x1.62e42fefa39efp-1, v6);
+  const double v13 = SM_KOP(FMA, F64, v9, -0x1.abc9e3b39803fp-56, v11);
+  const double v14 = SM_KOP(MUL, F64, v13, v13);
+  const double v17 = SM_KOP(FMA, F64, 0x1.d105870899b27p-30, v13, 0x1.af59e6fc04c33p-26);
+  const double v19 = SM_KOP(FMA, F64, v17, v13, 0x1.28096a9b717bap-22);
+  const double v21 = SM_KOP(FMA, F64, v19, v13, 0x1.71ddfc675991bp-19);
+  const double v23 = SM_KOP(FMA, F64, v21, v13, 0x1.a019eff5fc47ep-16);
+  const double v25 = SM_KOP(FMA, F64, v23, v13, 0x1.a01a01adbd6d8p-13);
+  const double v27 = SM_KOP(FMA, F64, v25, v13, 0x1.6c16c16fd4b64p-10);
+  const double v29 = SM_KOP(FMA, F64, v27, v13, 0x1.111111110fd7dp-7);
+  const double v31 = SM_KOP(FMA, F64, v29, v13, 0x1.5555555554afdp-5);
+  const double v33 = SM_KOP(FMA, F64, v31, v13, 0x1.5555555555557p-3);
+  const double v35 = SM_KOP(FMA, F64, v33, v13, 0x1.0000000000001p-1);
+  const double v36 = SM_KOP(FMA, F64, v14, v35, v13);
+  const double v38 = SM_KOP(LDEXP, F64, 0x1p-1, v9);
+  const double v39 = SM_KOP(SUB, F64, v38, 0x1p-1);
+  const double v40 = SM_KOP(FMA, F64, v38, v36, v39);
+  const double v41 = SM_KOP(ADD, F64, v40, v40);
+  const double v42 = SM_KOP(ABS, F64, x);
+  const bool v44 = SM_KOP(LT, F64, v42, 0x1p-53);
+  return SM_KOP(SELECT, F64, v44, x, v41);
+}
+
+static inline float sm_fn_sigmoid_f32(float x) {
+  const float v1 = SM_KOP(ABS, F32, x);
+  const float v2 = SM_KOP(NEG, F32, v1);
+  const bool v4 = SM_KOP(LT, F32, v2, -0x1.a4p+6f);
+  const float v5 = SM_KOP(SELECT, F32, v4, -0x1.a4p+6f, v2);
+  const float v7 = SM_KOP(MUL, F32, v5, 0x1.715476p+0f);
+  const float v8 = SM_KOP(ROUND, F32, v7);
+  const float v10 = SM_KOP(FMA, F32, v8, -0x1.62e43p-1f, v5);
+  const float v12 = SM_KOP(FMA, F32, v8, 0x1.05c61p-29f, v10);
+  const float v15 = SM_KOP(FMA, F32, 0x1.6ac86p-10f, v12, 0x1.123df2p-7f);
+  const float v17 = SM_KOP(FMA, F32, v15, v12, 0x1.555858p-5f);
+  const float v19 = SM_KOP(FMA, F32, v17, v12, 0x1.55548cp-3f);
+  const float v21 = SM_KOP(FMA, F32, v19, v12, 0x1.fffffcp-2f);
+  const float v23 = SM_KOP(FMA, F32, v21, v12, 0x1p+0f);
+  const float v24 = SM_KOP(FMA, F32, v23, v12, 0x1p+0f);
+  const float v25 = SM_KOP(LDEXP, F32, v24, v8);
+  const bool v27 = SM_KOP(LT, F32, x, 0x0p+0f);
+  const float v28 = SM_KOP(SELECT, F32, v27, v25, 0x1p+0f);
+  const float v29 = SM_KOP(NEG, F32, v28);
+  const float v30 = SM_KOP(ADD, F32, 0x1p+0f, v25);
+  const float v31 = SM_KOP(DIV, F32, v25, v30);
+  return SM_KOP(FMA, F32, v29, v31, v28);
+}
+
+static inline double sm_fn_sigmoid_f64(double x) {
+  const double v1 = SM_KOP(ABS, F64, x);
+  const double v2 = SM_KOP(NEG, F64, v1);
+  const bool v4 = SM_KOP(LT, F64, v2, -0x1.75p+9);
+  const double v5 = SM_KOP(SELECT, F64, v4, -0x1.75p+9, v2);
+  const double v7 = SM_KOP(MUL, F64, v5, 0x1.71547652b82fep+0);
+  const double v8 = SM_KOP(ROUND, F64, v7);
+  const double v10 = SM_KOP(FMA, F64, v8, -0x1.62e42fefa39efp-1, v5);
+  const double v12 = SM_KOP(FMA, F64, v8, -0x1.abc9e3b39803fp-56, v10);
+  const double v15 = SM_KOP(FMA, F64, 0x1.aad0ebb852f74p-26, v12, 0x1.28b1422512734p-22);
+  const double v17 = SM_KOP(FMA, F64, v15, v12, 0x1.71e0c78503967p-19);
+  const double v19 = SM_KOP(FMA, F64, v17, v12, 0x1.a0199639d0a4p-16);
+  const double v21 = SM_KOP(FMA, F64, v19, v12, 0x1.a01a0077851f3p-13);
+  const double v23 = SM_KOP(FMA, F64, v21, v12, 0x1.6c16c1856951bp-10);
+  const double v25 = SM_KOP(FMA, F64, v23, v12, 0x1.1111111146dbdp-7);
+  const double v27 = SM_KOP(FMA, F64, v25, v12, 0x1.55555555503f2p-5);
+  const double v29 = SM_KOP(FMA, F64, v27, v12, 0x1.5555555555487p-3);
+  const double v31 = SM_KOP(FMA, F64, v29, v12, 0x1.000000000000ap-1);
+  const double v33 = SM_KOP(FMA, F64, v31, v12, 0x1p+0);
+  const double v34 = SM_KOP(FMA, F64, v33, v12, 0x1p+0);
+  const double v35 = SM_KOP(LDEXP, F64, v34, v8);
+  const bool v37 = SM_KOP(LT, F64, x, 0x0p+0);
+  const double v38 = SM_KOP(SELECT, F64, v37, v35, 0x1p+0);
+  const double v39 = SM_KOP(NEG, F64, v38);
+  const double v40 = SM_KOP(ADD, F64, 0x1p+0, v35);
+  const double v41 = SM_KOP(DIV, F64, v35, v40);
+  return SM_KOP(FMA, F64, v39, v41, v38);
+}
+
+static inline float sm_fn_tanh_f32(float x) {
+  const float v1 = SM_KOP(ABS, F32, x);
+  const float v2 = SM_KOP(MUL, F32, v1, v1);
+  const float v3 = SM_KOP(MUL, F32, v2, v1);
+  const float v6 = SM_KOP(FMA, F32, -0x1.828774p-8f, v2, 0x1.54c3c2p-6f);
+  const float v8 = SM_KOP(FMA, F32, v6, v2, -0x1.b89abap-5f);
+  const float v10 = SM_KOP(FMA, F32, v8, v2, 0x1.1109bep-3f);
+  const float v12 = SM_KOP(FMA, F32, v10, v2, -0x1.55553ep-2f);
+  const float v13 = SM_KOP(FMA, F32, v3, v12, v1);
+  const float v15 = SM_KOP(MUL, F32, -0x1p+1f, v1);
+  const bool v17 = SM_KOP(LT, F32, v15, -0x1.a4p+6f);
+  const float v18 = SM_KOP(SELECT, F32, v17, -0x1.a4p+6f, v15);
+  const float v20 = SM_KOP(MUL, F32, v18, 0x1.715476p+0f);
+  const float v21 = SM_KOP(ROUND, F32, v20);
+  const float v23 = SM_KOP(FMA, F32, v21, -0x1.62e43p-1f, v18);
+  const float v25 = SM_KOP(FMA, F32, v21, 0x1.05c61p-29f, v23);
+  const float v28 = SM_KOP(FMA, F32, 0x1.6ac86p-10f, v25, 0x1.123df2p-7f);
+  const float v30 = SM_KOP(FMA, F32, v28, v25, 0x1.555858p-5f);
+  const float v32 = SM_KOP(FMA, F32, v30, v25, 0x1.55548cp-3f);
+  const float v34 = SM_KOP(FMA, F32, v32, v25, 0x1.fffffcp-2f);
+  const float v36 = SM_KOP(FMA, F32, v34, v25, 0x1p+0f);
+  const float v37 = SM_KOP(FMA, F32, v36, v25, 0x1p+0f);
+  const float v38 = SM_KOP(LDEXP, F32, v37, v21);
+  const float v39 = SM_KOP(ADD, F32, 0x1p+0f, v38);
+  const float v40 = SM_KOP(DIV, F32, v38, v39);
+  const float v41 = SM_KOP(FMA, F32, v40, -0x1p+1f, 0x1p+0f);
+  const bool v43 = SM_KOP(LT, F32, v1, 0x1.333334p-1f);
+  const float v44 = SM_KOP(SELECT, F32, v43, v13, v41);
+  return SM_KOP(COPYSIGN, F32, v44, x);
+}
+
+static inline double sm_fn_tanh_f64(double x) {
+  const double v1 = SM_KOP(ABS, F64, x);
+  const double v2 = SM_KOP(MUL, F64, v1, v1);
+  const double v3 = SM_KOP(MUL, F64, v2, v1);
+  const double v6 = SM_KOP(FMA, F64, -0x1.2018ff70f5f65p-16, v2, 0x1.4c9dfc5817404p-14);
+  const double v8 = SM_KOP(FMA, F64, v6, v2, -0x1.e328a6ab32921p-13);
+  const double v10 = SM_KOP(FMA, F64, v8, v2, 0x1.33da9eef2143fp-11);
+  const double v12 = SM_KOP(FMA, F64, v10, v2, -0x1.7d79cb3eda444p-10);
+  const double v14 = SM_KOP(FMA, F64, v12, v2, 0x1.d6d0c527a7063p-9);
+  const double v16 = SM_KOP(FMA, F64, v14, v2, -0x1.226e228e4a62dp-7);
+  const double v18 = SM_KOP(FMA, F64, v16, v2, 0x1.664f47f00d668p-6);
+  const double v20 = SM_KOP(FMA, F64, v18, v2, -0x1.ba1ba1b7814c6p-5);
+  const double v22 = SM_KOP(FMA, F64, v20, v2, 0x1.111111110e1d2p-3);
+  const double v24 = SM_KOP(FMA, F64, v22, v2, -0x1.555555555553p-2);
+  const double v25 = SM_KOP(FMA, F64, v3, v24, v1);
+  const double v27 = SM_KOP(MUL, F64, -0x1p+1, v1);
+  const bool v29 = SM_KOP(LT, F64, v27, -0x1.75p+9);
+  const double v30 = SM_KOP(SELECT, F64, v29, -0x1.75p+9, v27);
+  const double v32 = SM_KOP(MUL, F64, v30, 0x1.71547652b82fep+0);
+  const double v33 = SM_KOP(ROUND, F64, v32);
+  const double v35 = SM_KOP(FMA, F64, v33, -0x1.62e42fefa39efp-1, v30);
+  const double v37 = SM_KOP(FMA, F64, v33, -0x1.abc9e3b39803fp-56, v35);
+  const double v40 = SM_KOP(FMA, F64, 0x1.aad0ebb852f74p-26, v37, 0x1.28b1422512734p-22);
+  const double v42 = SM_KOP(FMA, F64, v40, v37, 0x1.71e0c78503967p-19);
+  const double v44 = SM_KOP(FMA, F64, v42, v37, 0x1.a0199639d0a4p-16);
+  const double v46 = SM_KOP(FMA, F64, v44, v37, 0x1.a01a0077851f3p-13);
+  const double v48 = SM_KOP(FMA, F64, v46, v37, 0x1.6c16c1856951bp-10);
+  const double v50 = SM_KOP(FMA, F64, v48, v37, 0x1.1111111146dbdp-7);
+  const double v52 = SM_KOP(FMA, F64, v50, v37, 0x1.55555555503f2p-5);
+  const double v54 = SM_KOP(FMA, F64, v52, v37, 0x1.5555555555487p-3);
+  const double v56 = SM_KOP(FMA, F64, v54, v37, 0x1.000000000000ap-1);
+  const double v58 = SM_KOP(FMA, F64, v56, v37, 0x1p+0);
+  const double v59 = SM_KOP(FMA, F64, v58, v37, 0x1p+0);
+  const double v60 = SM_KOP(LDEXP, F64, v59, v33);
+  const double v61 = SM_KOP(ADD, F64, 0x1p+0, v60);
+  const double v62 = SM_KOP(DIV, F64, v60, v61);
+  const double v63 = SM_KOP(FMA, F64, v62, -0x1p+1, 0x1p+0);
+  const bool v65 = SM_KOP(LT, F64, v1, 0x1.3333333333333p-1);
+  const double v66 = SM_KOP(SELECT, F64, v65, v25, v63);
+  return SM_KOP(COPYSIGN, F64, v66, x);
+}
+
+static inline float sm_fn_sinh_f32(float x) {
+  const float v1 = SM_KOP(ABS, F32, x);
+  const bool v3 = SM_KOP(LT, F32, 0x1.66ccccp+6f, v1);
+  const float v4 = SM_KOP(SELECT, F32, v3, 0x1.66ccccp+6f, v1);
+  const float v6 = SM_KOP(MUL, F32, v4, 0x1.715476p+0f);
+  const float v7 = SM_KOP(ROUND, F32, v6);
+  const float v9 = SM_KOP(FMA, F32, v7, -0x1.62e43p-1f, v4);
+  const float v11 = SM_KOP(FMA, F32, v7, 0x1.05c61p-29f, v9);
+  const float v12 = SM_KOP(MUL, F32, v11, v11);
+  const float v13 = SM_KOP(MUL, F32, v12, v11);
+  const float v16 = SM_KOP(FMA, F32, 0x1.a2e312p-13f, v12, 0x1.110fbep-7f);
+  const float v18 = SM_KOP(FMA, F32, v16, v12, 0x1.555556p-3f);
+  const float v19 = SM_KOP(FMA, F32, v13, v18, v11);
+  const float v22 = SM_KOP(FMA, F32, 0x1.6d4f3cp-10f, v12, 0x1.5554e6p-5f);
+  const float v24 = SM_KOP(FMA, F32, v22, v12, 0x1p-1f);
+  const float v26 = SM_KOP(FMA, F32, v24, v12, 0x1p+0f);
+  const float v28 = SM_KOP(LDEXP, F32, 0x1p-2f, v7);
+  const float v29 = SM_KOP(NEG, F32, v7);
+  const float v30 = SM_KOP(LDEXP, F32, 0x1p-2f, v29);
+  const float v31 = SM_KOP(ADD, F32, v28, v30);
+  const float v32 = SM_KOP(SUB, F32, v28, v30);
+  const float v33 = SM_KOP(MUL, F32, v31, v19);
+  const float v34 = SM_KOP(FMA, F32, v32, v26, v33);
+  const float v35 = SM_KOP(ADD, F32, v34, v34);
+  const bool v37 = SM_KOP(LT, F32, v1, 0x1p-12f);
+  const float v38 = SM_KOP(SELECT, F32, v37, v1, v35);
+  return SM_KOP(COPYSIGN, F32, v38, x);
+}
+
+static inline double sm_fn_sinh_f64(double x) {
+  const double v1 = SM_KOP(ABS, F64, x);
+  const bool v3 = SM_KOP(LT, F64, 0x1.634p+9, v1);
+  const double v4 = SM_KOP(SELECT, F64, v3, 0x1.634p+9, v1);
+  const double v6 = SM_KOP(MUL, F64, v4, 0x1.71547652b82fep+0);
+  const double v7 = SM_KOP(ROUND, F64, v6);
+  const double v9 = SM_KOP(FMA, F64, v7, -0x1.62e42fefa39efp-1, v4);
+  const double v11 = SM_KOP(FMA, F64, v7, -0x1.abc9e3b39803fp-56, v9);
+  const double v12 = SM_KOP(MUL, F64, v11, v11);
+  const double v13 = SM_KOP(MUL, F64, v12, v11);
+  const double v16 = SM_KOP(FMA, F64, 0x1.82e4b11ce0a66p-33, v12, 0x1.ae4cb50e7ccbcp-26);
+  const double v18 = SM_KOP(FMA, F64, v16, v12, 0x1.71de40888a441p-19);
+  const double v20 = SM_KOP(FMA, F64, v18, v12, 0x1.a01a019e9f5fep-13);
+  const double v22 = SM_KOP(FMA, F64, v20, v12, 0x1.1111111111388p-7);
+  const double v24 = SM_KOP(FMA, F64, v22, v12, 0x1.5555555555555p-3);
+  const double v25 = SM_KOP(FMA, F64, v13, v24, v11);
+  const double v28 = SM_KOP(FMA, F64, 0x1.1f8c13bdbf6ccp-29, v12, 0x1.27e4cbf6d3033p-22);
+  const double v30 = SM_KOP(FMA, F64, v28, v12, 0x1.a01a01ad86c03p-16);
+  const double v32 = SM_KOP(FMA, F64, v30, v12, 0x1.6c16c16c14ff1p-10);
+  const double v34 = SM_KOP(FMA, F64, v32, v12, 0x1.5555555555558p-5);
+  const double v36 = SM_KOP(FMA, F64, v34, v12, 0x1p-1);
+  const double v38 = SM_KOP(FMA, F64, v36, v12, 0x1p+0);
+  const double v40 = SM_KOP(LDEXP, F64, 0x1p-2, v7);
+  const double v41 = SM_KOP(NEG, F64, v7);
+  const double v42 = SM_KOP(LDEXP, F64, 0x1p-2, v41);
+  const double v43 = SM_KOP(ADD, F64, v40, v42);
+  const double v44 = SM_KOP(SUB, F64, v40, v42);
+  const double v45 = SM_KOP(MUL, F64, v43, v25);
+  const double v46 = SM_KOP(FMA, F64, v44, v38, v45);
+  const double v47 = SM_KOP(ADD, F64, v46, v46);
+  const bool v49 = SM_KOP(LT, F64, v1, 0x1p-27);
+  const double v50 = SM_KOP(SELECT, F64, v49, v1, v47);
+  return SM_KOP(COPYSIGN, F64, v50, x);
+}
+
+static inline float sm_fn_cosh_f32(float x) {
+  const float v1 = SM_KOP(ABS, F32, x);
+  const bool v3 = SM_KOP(LT, F32, 0x1.66ccccp+6f, v1);
+  const float v4 = SM_KOP(SELECT, F32, v3, 0x1.66ccccp+6f, v1);
+  const float v6 = SM_KOP(MUL, F32, v4, 0x1.715476p+0f);
+  const float v7 = SM_KOP(ROUND, F32, v6);
+  const float v9 = SM_KOP(FMA, F32, v7, -0x1.62e43p-1f, v4);
+  const float v11 = SM_KOP(FMA, F32, v7, 0x1.05c61p-29f, v9);
+  const float v12 = SM_KOP(MUL, F32, v11, v11);
+  const float v13 = SM_KOP(MUL, F32, v12, v11);
+  const float v16 = SM_KOP(FMA, F32, 0x1.a2e312p-13f, v12, 0x1.110fbep-7f);
+  const float v18 = SM_KOP(FMA, F32, v16, v12, 0x1.555556p-3f);
+  const float v19 = SM_KOP(FMA, F32, v13, v18, v11);
+  const float v22 = SM_KOP(FMA, F32, 0x1.6d4f3cp-10f, v12, 0x1.5554e6p-5f);
+  const float v24 = SM_KOP(FMA, F32, v22, v12, 0x1p-1f);
+  const float v26 = SM_KOP(FMA, F32, v24, v12, 0x1p+0f);
+  const float v28 = SM_KOP(LDEXP, F32, 0x1p-2f, v7);
+  const float v29 = SM_KOP(NEG, F32, v7);
+  const float v30 = SM_KOP(LDEXP, F32, 0x1p-2f, v29);
+  const float v31 = SM_KOP(ADD, F32, v28, v30);
+  const float v32 = SM_KOP(SUB, F32, v28, v30);
+  const float v33 = SM_KOP(MUL, F32, v32, v19);
+  const float v34 = SM_KOP(FMA, F32, v31, v26, v33);
+  return SM_KOP(ADD, F32, v34, v34);
+}
+
+static inline double sm_fn_cosh_f64(double x) {
+  const double v1 = SM_KOP(ABS, F64, x);
+  const bool v3 = SM_KOP(LT, F64, 0x1.634p+9, v1);
+  const double v4 = SM_KOP(SELECT, F64, v3, 0x1.634p+9, v1);
+  const double v6 = SM_KOP(MUL, F64, v4, 0x1.71547652b82fep+0);
+  const double v7 = SM_KOP(ROUND, F64, v6);
+  const double v9 = SM_KOP(FMA, F64, v7, -0x1.62e42fefa39efp-1, v4);
+  const double v11 = SM_KOP(FMA, F64, v7, -0x1.abc9e3b39803fp-56, v9);
+  const double v12 = SM_KOP(MUL, F64, v11, v11);
+  const double v13 = SM_KOP(MUL, F64, v12, v11);
+  const double v16 = SM_KOP(FMA, F64, 0x1.82e4b11ce0a66p-33, v12, 0x1.ae4cb50e7ccbcp-26);
+  const double v18 = SM_KOP(FMA, F64, v16, v12, 0x1.71de40888a441p-19);
+  const double v20 = SM_KOP(FMA, F64, v18, v12, 0x1.a01a019e9f5fep-13);
+  const double v22 = SM_KOP(FMA, F64, v20, v12, 0x1.1111111111388p-7);
+  const double v24 = SM_KOP(FMA, F64, v22, v12, 0x1.5555555555555p-3);
+  const double v25 = SM_KOP(FMA, F64, v13, v24, v11);
+  const double v28 = SM_KOP(FMA, F64, 0x1.1f8c13bdbf6ccp-29, v12, 0x1.27e4cbf6d3033p-22);
+  const double v30 = SM_KOP(FMA, F64, v28, v12, 0x1.a01a01ad86c03p-16);
+  const double v32 = SM_KOP(FMA, F64, v30, v12, 0x1.6c16c16c14ff1p-10);
+  const double v34 = SM_KOP(FMA, F64, v32, v12, 0x1.5555555555558p-5);
+  const double v36 = SM_KOP(FMA, F64, v34, v12, 0x1p-1);
+  const double v38 = SM_KOP(FMA, F64, v36, v12, 0x1p+0);
+  const double v40 = SM_KOP(LDEXP, F64, 0x1p-2, v7);
+  const double v41 = SM_KOP(NEG, F64, v7);
+  const double v42 = SM_KOP(LDEXP, F64, 0x1p-2, v41);
+  const double v43 = SM_KOP(ADD, F64, v40, v42);
+  const double v44 = SM_KOP(SUB, F64, v40, v42);
+  const double v45 = SM_KOP(MUL, F64, v44, v25);
+  const double v46 = SM_KOP(FMA, F64, v43, v38, v45);
+  return SM_KOP(ADD, F64, v46, v46);
+}
+
+static inline float sm_fn_log_f32(float x) {
+  const bool v2 = SM_KOP(LT, F32, x, 0x1p-126f);
+  const float v4 = SM_KOP(MUL, F32, x, 0x1p+24f);
+  const float v5 = SM_KOP(SELECT, F32, v2, v4, x);
+  const uint32_t v6 = SM_KOP_CONVERT(BITCAST, U32, F32, v5);
+  const uint32_t v8 = SM_KOP(ADD, U32, v6, UINT32_C(0x4afb0d));
+  const uint32_t v10 = SM_KOP(AND, U32, v8, UINT32_C(0x7fffff));
+  const uint32_t v12 = SM_KOP(ADD, U32, v10, UINT32_C(0x3f3504f3));
+  const float v13 = SM_KOP_CONVERT(BITCAST, F32, U32, v12);
+  const float v15 = SM_KOP(SUB, F32, v13, 0x1p+0f);
+  const uint32_t v17 = SM_KOP(SHR, U32, v8, UINT32_C(0x17));
+  const int32_t v18 = SM_KOP_CONVERT(CAST, I32, U32, v17);
+  const float v19 = SM_KOP_CONVERT(CAST, F32, I32, v18);
+  const float v22 = SM_KOP(SELECT, F32, v2, 0x1.2ep+7f, 0x1.fcp+6f);
+  const float v23 = SM_KOP(SUB, F32, v19, v22);
+  const float v24 = SM_KOP(MUL, F32, v15, v15);
+  const float v27 = SM_KOP(FMA, F32, -0x1.37b8fap-4f, v15, 0x1.09e83p-3f);
+  const float v29 = SM_KOP(FMA, F32, v27, v15, -0x1.1013b4p-3f);
+  const float v31 = SM_KOP(FMA, F32, v29, v15, 0x1.2246e4p-3f);
+  const float v33 = SM_KOP(FMA, F32, v31, v15, -0x1.540cacp-3f);
+  const float v35 = SM_KOP(FMA, F32, v33, v15, 0x1.99a4eap-3f);
+  const float v37 = SM_KOP(FMA, F32, v35, v15, -0x1.00048cp-2f);
+  const float v39 = SM_KOP(FMA, F32, v37, v15, 0x1.55555p-2f);
+  const float v41 = SM_KOP(FMA, F32, v39, v15, -0x1.fffff8p-2f);
+  const float v42 = SM_KOP(MUL, F32, v24, v41);
+  const float v44 = SM_KOP(FMA, F32, v23, -0x1.05c61p-29f, v42);
+  const float v45 = SM_KOP(ADD, F32, v15, v44);
+  const float v47 = SM_KOP(FMA, F32, v23, 0x1.62e43p-1f, v45);
+  const bool v49 = SM_KOP(LT, F32, 0x0p+0f, x);
+  const bool v50 = SM_KOP(EQ, F32, x, 0x0p+0f);
+  const float v53 = SM_KOP(SELECT, F32, v50, -INFINITY, NAN);
+  const float v54 = SM_KOP(SELECT, F32, v49, v47, v53);
+  const bool v56 = SM_KOP(EQ, F32, x, INFINITY);
+  return SM_KOP(SELECT, F32, v56, x, v54);
+}
+
+static inline double sm_fn_log_f64(double x) {
+  const bool v2 = SM_KOP(LT, F64, x, 0x1p-1022);
+  const double v4 = SM_KOP(MUL, F64, x, 0x1p+54);
+  const double v5 = SM_KOP(SELECT, F64, v2, v4, x);
+  const uint64_t v6 = SM_KOP_CONVERT(BITCAST, U64, F64, v5);
+  const uint64_t v8 = SM_KOP(ADD, U64, v6, UINT64_C(0x95f619980c433));
+  const uint64_t v10 = SM_KOP(AND, U64, v8, UINT64_C(0xfffffffffffff));
+  const uint64_t v12 = SM_KOP(ADD, U64, v10, UINT64_C(0x3fe6a09e667f3bcd));
+  const double v13 = SM_KOP_CONVERT(BITCAST, F64, U64, v12);
+  const double v15 = SM_KOP(SUB, F64, v13, 0x1p+0);
+  const uint64_t v17 = SM_KOP(SHR, U64, v8, UINT64_C(0x34));
+  const uint64_t v19 = SM_KOP(OR, U64, v17, UINT64_C(0x4330000000000000));
+  const double v20 = SM_KOP_CONVERT(BITCAST, F64, U64, v19);
+  const double v22 = SM_KOP(SUB, F64, v20, 0x1p+52);
+  const double v25 = SM_KOP(SELECT, F64, v2, 0x1.0d4p+10, 0x1.ff8p+9);
+  const double v26 = SM_KOP(SUB, F64, v22, v25);
+  const double v28 = SM_KOP(ADD, F64, v15, 0x1p+1);
+  const double v29 = SM_KOP(DIV, F64, v15, v28);
+  const double v30 = SM_KOP(MUL, F64, v29, v29);
+  const double v33 = SM_KOP(FMA, F64, 0x1.2f04ecf274b61p-3, v30, 0x1.39a1cd4b03538p-3);
+  const double v35 = SM_KOP(FMA, F64, v33, v30, 0x1.74663ddd671e5p-3);
+  const double v37 = SM_KOP(FMA, F64, v35, v30, 0x1.c71c5210782c4p-3);
+  const double v39 = SM_KOP(FMA, F64, v37, v30, 0x1.24924941e4fc4p-2);
+  const double v41 = SM_KOP(FMA, F64, v39, v30, 0x1.999999997fef1p-2);
+  const double v43 = SM_KOP(FMA, F64, v41, v30, 0x1.5555555555592p-1);
+  const double v44 = SM_KOP(MUL, F64, v30, v43);
+  const double v45 = SM_KOP(SUB, F64, v44, v15);
+  const double v46 = SM_KOP(MUL, F64, v29, v45);
+  const double v48 = SM_KOP(FMA, F64, v26, 0x1.abc9e3b39803fp-56, v46);
+  const double v49 = SM_KOP(ADD, F64, v15, v48);
+  const double v51 = SM_KOP(FMA, F64, v26, 0x1.62e42fefa39efp-1, v49);
+  const bool v53 = SM_KOP(LT, F64, 0x0p+0, x);
+  const bool v54 = SM_KOP(EQ, F64, x, 0x0p+0);
+  const double v57 = SM_KOP(SELECT, F64, v54, -INFINITY, NAN);
+  const double v58 = SM_KOP(SELECT, F64, v53, v51, v57);
+  const bool v60 = SM_KOP(EQ, F64, x, INFINITY);
+  return SM_KOP(SELECT, F64, v60, x, v58);
+}
+
+static inline float sm_fn_log2_f32(float x) {
+  const bool v2 = SM_KOP(LT, F32, x, 0x1p-126f);
+  const float v4 = SM_KOP(MUL, F32, x, 0x1p+24f);
+  const float v5 = SM_KOP(SELECT, F32, v2, v4, x);
+  const uint32_t v6 = SM_KOP_CONVERT(BITCAST, U32, F32, v5);
+  const uint32_t v8 = SM_KOP(ADD, U32, v6, UINT32_C(0x4afb0d));
+  const uint32_t v10 = SM_KOP(AND, U32, v8, UINT32_C(0x7fffff));
+  const uint32_t v12 = SM_KOP(ADD, U32, v10, UINT32_C(0x3f3504f3));
+  const float v13 = SM_KOP_CONVERT(BITCAST, F32, U32, v12);
+  const float v15 = SM_KOP(SUB, F32, v13, 0x1p+0f);
+  const uint32_t v17 = SM_KOP(SHR, U32, v8, UINT32_C(0x17));
+  const int32_t v18 = SM_KOP_CONVERT(CAST, I32, U32, v17);
+  const float v19 = SM_KOP_CONVERT(CAST, F32, I32, v18);
+  const float v22 = SM_KOP(SELECT, F32, v2, 0x1.2ep+7f, 0x1.fcp+6f);
+  const float v23 = SM_KOP(SUB, F32, v19, v22);
+  const float v24 = SM_KOP(MUL, F32, v15, v15);
+  const float v27 = SM_KOP(FMA, F32, -0x1.37b8fap-4f, v15, 0x1.09e83p-3f);
+  const float v29 = SM_KOP(FMA, F32, v27, v15, -0x1.1013b4p-3f);
+  const float v31 = SM_KOP(FMA, F32, v29, v15, 0x1.2246e4p-3f);
+  const float v33 = SM_KOP(FMA, F32, v31, v15, -0x1.540cacp-3f);
+  const float v35 = SM_KOP(FMA, F32, v33, v15, 0x1.99a4eap-3f);
+  const float v37 = SM_KOP(FMA, F32, v35, v15, -0x1.00048cp-2f);
+  const float v39 = SM_KOP(FMA, F32, v37, v15, 0x1.55555p-2f);
+  const float v41 = SM_KOP(FMA, F32, v39, v15, -0x1.fffff8p-2f);
+  const float v42 = SM_KOP(MUL, F32, v24, v41);
+  const float v44 = SM_KOP(MUL, F32, v42, 0x1.715476p+0f);
+  const float v46 = SM_KOP(FMA, F32, v15, 0x1.4ae0cp-26f, v44);
+  const float v47 = SM_KOP(FMA, F32, v15, 0x1.715476p+0f, v46);
+  const float v48 = SM_KOP(ADD, F32, v23, v47);
+  const bool v50 = SM_KOP(LT, F32, 0x0p+0f, x);
+  const bool v51 = SM_KOP(EQ, F32, x, 0x0p+0f);
+  const float v54 = SM_KOP(SELECT, F32, v51, -INFINITY, NAN);
+  const float v55 = SM_KOP(SELECT, F32, v50, v48, v54);
+  const bool v57 = SM_KOP(EQ, F32, x, INFINITY);
+  return SM_KOP(SELECT, F32, v57, x, v55);
+}
+
+static inline double sm_fn_log2_f64(double x) {
+  const bool v2 = SM_KOP(LT, F64, x, 0x1p-1022);
+  const double v4 = SM_KOP(MUL, F64, x, 0x1p+54);
+  const double v5 = SM_KOP(SELECT, F64, v2, v4, x);
+  const uint64_t v6 = SM_KOP_CONVERT(BITCAST, U64, F64, v5);
+  const uint64_t v8 = SM_KOP(ADD, U64, v6, UINT64_C(0x95f619980c433));
+  const uint64_t v10 = SM_KOP(AND, U64, v8, UINT64_C(0xfffffffffffff));
+  const uint64_t v12 = SM_KOP(ADD, U64, v10, UINT64_C(0x3fe6a09e667f3bcd));
+  const double v13 = SM_KOP_CONVERT(BITCAST, F64, U64, v12);
+  const double v15 = SM_KOP(SUB, F64, v13, 0x1p+0);
+  const uint64_t v17 = SM_KOP(SHR, U64, v8, UINT64_C(0x34));
+  const uint64_t v19 = SM_KOP(OR, U64, v17, UINT64_C(0x4330000000000000));
+  const double v20 = SM_KOP_CONVERT(BITCAST, F64, U64, v19);
+  const double v22 = SM_KOP(SUB, F64, v20, 0x1p+52);
+  const double v25 = SM_KOP(SELECT, F64, v2, 0x1.0d4p+10, 0x1.ff8p+9);
+  const double v26 = SM_KOP(SUB, F64, v22, v25);
+  const double v28 = SM_KOP(ADD, F64, v15, 0x1p+1);
+  const double v29 = SM_KOP(DIV, F64, v15, v28);
+  const double v30 = SM_KOP(MUL, F64, v29, v29);
+  const double v33 = SM_KOP(FMA, F64, 0x1.2f04ecf274b61p-3, v30, 0x1.39a1cd4b03538p-3);
+  const double v35 = SM_KOP(FMA, F64, v33, v30, 0x1.74663ddd671e5p-3);
+  const double v37 = SM_KOP(FMA, F64, v35, v30, 0x1.c71c5210782c4p-3);
+  const double v39 = SM_KOP(FMA, F64, v37, v30, 0x1.24924941e4fc4p-2);
+  const double v41 = SM_KOP(FMA, F64, v39, v30, 0x1.999999997fef1p-2);
+  const double v43 = SM_KOP(FMA, F64, v41, v30, 0x1.5555555555592p-1);
+  const double v44 = SM_KOP(MUL, F64, v30, v43);
+  const double v45 = SM_KOP(SUB, F64, v44, v15);
+  const double v46 = SM_KOP(MUL, F64, v29, v45);
+  const double v48 = SM_KOP(MUL, F64, v46, 0x1.71547652b82fep+0);
+  const double v50 = SM_KOP(FMA, F64, v15, 0x1.777d0ffda0d24p-56, v48);
+  const double v51 = SM_KOP(FMA, F64, v15, 0x1.71547652b82fep+0, v50);
+  const double v52 = SM_KOP(ADD, F64, v26, v51);
+  const bool v54 = SM_KOP(LT, F64, 0x0p+0, x);
+  const bool v55 = SM_KOP(EQ, F64, x, 0x0p+0);
+  const double v58 = SM_KOP(SELECT, F64, v55, -INFINITY, NAN);
+  const double v59 = SM_KOP(SELECT, F64, v54, v52, v58);
+  const bool v61 = SM_KOP(EQ, F64, x, INFINITY);
+  return SM_KOP(SELECT, F64, v61, x, v59);
+}
+
+static inline float sm_fn_log10_f32(float x) {
+  const bool v2 = SM_KOP(LT, F32, x, 0x1p-126f);
+  const float v4 = SM_KOP(MUL, F32, x, 0x1p+24f);
+  const float v5 = SM_KOP(SELECT, F32, v2, v4, x);
+  const uint32_t v6 = SM_KOP_CONVERT(BITCAST, U32, F32, v5);
+  const uint32_t v8 = SM_KOP(ADD, U32, v6, UINT32_C(0x4afb0d));
+  const uint32_t v10 = SM_KOP(AND, U32, v8, UINT32_C(0x7fffff));
+  const uint32_t v12 = SM_KOP(ADD, U32, v10, UINT32_C(0x3f3504f3));
+  const float v13 = SM_KOP_CONVERT(BITCAST, F32, U32, v12);
+  const float v15 = SM_KOP(SUB, F32, v13, 0x1p+0f);
+  const uint32_t v17 = SM_KOP(SHR, U32, v8, UINT32_C(0x17));
+  const int32_t v18 = SM_KOP_CONVERT(CAST, I32, U32, v17);
+  const float v19 = SM_KOP_CONVERT(CAST, F32, I32, v18);
+  const float v22 = SM_KOP(SELECT, F32, v2, 0x1.2ep+7f, 0x1.fcp+6f);
+  const float v23 = SM_KOP(SUB, F32, v19, v22);
+  const float v24 = SM_KOP(MUL, F32, v15, v15);
+  const float v27 = SM_KOP(FMA, F32, -0x1.37b8fap-4f, v15, 0x1.09e83p-3f);
+  const float v29 = SM_KOP(FMA, F32, v27, v15, -0x1.1013b4p-3f);
+  const float v31 = SM_KOP(FMA, F32, v29, v15, 0x1.2246e4p-3f);
+  const float v33 = SM_KOP(FMA, F32, v31, v15, -0x1.540cacp-3f);
+  const float v35 = SM_KOP(FMA, F32, v33, v15, 0x1.99a4eap-3f);
+  const float v37 = SM_KOP(FMA, F32, v35, v15, -0x1.00048cp-2f);
+  const float v39 = SM_KOP(FMA, F32, v37, v15, 0x1.55555p-2f);
+  const float v41 = SM_KOP(FMA, F32, v39, v15, -0x1.fffff8p-2f);
+  const float v42 = SM_KOP(MUL, F32, v24, v41);
+  const float v44 = SM_KOP(MUL, F32, v23, -0x1.ec10cp-27f);
+  const float v46 = SM_KOP(FMA, F32, v42, 0x1.bcb7b2p-2f, v44);
+  const float v48 = SM_KOP(FMA, F32, v15, -0x1.5b235ep-27f, v46);
+  const float v49 = SM_KOP(FMA, F32, v15, 0x1.bcb7b2p-2f, v48);
+  const float v51 = SM_KOP(FMA, F32, v23, 0x1.344136p-2f, v49);
+  const bool v53 = SM_KOP(LT, F32, 0x0p+0f, x);
+  const bool v54 = SM_KOP(EQ, F32, x, 0x0p+0f);
+  const float v57 = SM_KOP(SELECT, F32, v54, -INFINITY, NAN);
+  const float v58 = SM_KOP(SELECT, F32, v53, v51, v57);
+  const bool v60 = SM_KOP(EQ, F32, x, INFINITY);
+  return SM_KOP(SELECT, F32, v60, x, v58);
+}
+
+static inline double sm_fn_log10_f64(double x) {
+  const bool v2 = SM_KOP(LT, F64, x, 0x1p-1022);
+  const double v4 = SM_KOP(MUL, F64, x, 0x1p+54);
+  const double v5 = SM_KOP(SELECT, F64, v2, v4, x);
+  const uint64_t v6 = SM_KOP_CONVERT(BITCAST, U64, F64, v5);
+  const uint64_t v8 = SM_KOP(ADD, U64, v6, UINT64_C(0x95f619980c433));
+  const uint64_t v10 = SM_KOP(AND, U64, v8, UINT64_C(0xfffffffffffff));
+  const uint64_t v12 = SM_KOP(ADD, U64, v10, UINT64_C(0x3fe6a09e667f3bcd));
+  const double v13 = SM_KOP_CONVERT(BITCAST, F64, U64, v12);
+  const double v15 = SM_KOP(SUB, F64, v13, 0x1p+0);
+  const uint64_t v17 = SM_KOP(SHR, U64, v8, UINT64_C(0x34));
+  const uint64_t v19 = SM_KOP(OR, U64, v17, UINT64_C(0x4330000000000000));
+  const double v20 = SM_KOP_CONVERT(BITCAST, F64, U64, v19);
+  const double v22 = SM_KOP(SUB, F64, v20, 0x1p+52);
+  const double v25 = SM_KOP(SELECT, F64, v2, 0x1.0d4p+10, 0x1.ff8p+9);
+  const double v26 = SM_KOP(SUB, F64, v22, v25);
+  const double v28 = SM_KOP(ADD, F64, v15, 0x1p+1);
+  const double v29 = SM_KOP(DIV, F64, v15, v28);
+  const double v30 = SM_KOP(MUL, F64, v29, v29);
+  const double v33 = SM_KOP(FMA, F64, 0x1.2f04ecf274b61p-3, v30, 0x1.39a1cd4b03538p-3);
+  const double v35 = SM_KOP(FMA, F64, v33, v30, 0x1.74663ddd671e5p-3);
+  const double v37 = SM_KOP(FMA, F64, v35, v30, 0x1.c71c5210782c4p-3);
+  const double v39 = SM_KOP(FMA, F64, v37, v30, 0x1.24924941e4fc4p-2);
+  const double v41 = SM_KOP(FMA, F64, v39, v30, 0x1.999999997fef1p-2);
+  const double v43 = SM_KOP(FMA, F64, v41, v30, 0x1.5555555555592p-1);
+  const double v44 = SM_KOP(MUL, F64, v30, v43);
+  const double v45 = SM_KOP(SUB, F64, v44, v15);
+  const double v46 = SM_KOP(MUL, F64, v29, v45);
+  const double v48 = SM_KOP(MUL, F64, v26, -0x1.9dc1da994fd21p-59);
+  const double v50 = SM_KOP(FMA, F64, v46, 0x1.bcb7b1526e50ep-2, v48);
+  const double v52 = SM_KOP(FMA, F64, v15, 0x1.95355baaafad3p-57, v50);
+  const double v53 = SM_KOP(FMA, F64, v15, 0x1.bcb7b1526e50ep-2, v52);
+  const double v55 = SM_KOP(FMA, F64, v26, 0x1.34413509f79ffp-2, v53);
+  const bool v57 = SM_KOP(LT, F64, 0x0p+0, x);
+  const bool v58 = SM_KOP(EQ, F64, x, 0x0p+0);
+  const double v61 = SM_KOP(SELECT, F64, v58, -INFINITY, NAN);
+  const double v62 = SM_KOP(SELECT, F64, v57, v55, v61);
+  const bool v64 = SM_KOP(EQ, F64, x, INFINITY);
+  return SM_KOP(SELECT, F64, v64, x, v62);
+}
+
+static inline float sm_fn_log1p_f32(float x) {
+  const float v2 = SM_KOP(ADD, F32, 0x1p+0f, x);
+  const uint32_t v3 = SM_KOP_CONVERT(BITCAST, U32, F32, v2);
+  const uint32_t v5 = SM_KOP(ADD, U32, v3, UINT32_C(0x4afb0d));
+  const uint32_t v7 = SM_KOP(SHR, U32, v5, UINT32_C(0x17));
+  const int32_t v8 = SM_KOP_CONVERT(CAST, I32, U32, v7);
+  const float v9 = SM_KOP_CONVERT(CAST, F32, I32, v8);
+  const float v11 = SM_KOP(SUB, F32, v9, 0x1.fcp+6f);
+  const float v12 = SM_KOP(NEG, F32, v11);
+  const float v13 = SM_KOP(LDEXP, F32, 0x1p+0f, v12);
+  const float v14 = SM_KOP(SUB, F32, v13, 0x1p+0f);
+  const float v15 = SM_KOP(FMA, F32, x, v13, v14);
+  const float v16 = SM_KOP(MUL, F32, v15, v15);
+  const float v19 = SM_KOP(FMA, F32, -0x1.37b8fap-4f, v15, 0x1.09e83p-3f);
+  const float v21 = SM_KOP(FMA, F32, v19, v15, -0x1.1013b4p-3f);
+  const float v23 = SM_KOP(FMA, F32, v21, v15, 0x1.2246e4p-3f);
+  const float v25 = SM_KOP(FMA, F32, v23, v15, -0x1.540cacp-3f);
+  const float v27 = SM_KOP(FMA, F32, v25, v15, 0x1.99a4eap-3f);
+  const float v29 = SM_KOP(FMA, F32, v27, v15, -0x1.00048cp-2f);
+  const float v31 = SM_KOP(FMA, F32, v29, v15, 0x1.55555p-2f);
+  const float v33 = SM_KOP(FMA, F32, v31, v15, -0x1.fffff8p-2f);
+  const float v34 = SM_KOP(MUL, F32, v16, v33);
+  const float v36 = SM_KOP(FMA, F32, v11, -0x1.05c61p-29f, v34);
+  const float v37 = SM_KOP(ADD, F32, v15, v36);
+  const float v39 = SM_KOP(FMA, F32, v11, 0x1.62e43p-1f, v37);
+  const bool v41 = SM_KOP(LT, F32, x, INFINITY);
+  const float v42 = SM_KOP(SELECT, F32, v41, v39, x);
+  const bool v44 = SM_KOP(LT, F32, x, -0x1p+0f);
+  const float v46 = SM_KOP(SELECT, F32, v44, NAN, v42);
+  const bool v47 = SM_KOP(EQ, F32, x, -0x1p+0f);
+  const float v49 = SM_KOP(SELECT, F32, v47, -INFINITY, v46);
+  return SM_KOP(COPYSIGN, F32, v49, x);
+}
+
+static inline double sm_fn_log1p_f64(double x) {
+  const double v2 = SM_KOP(ADD, F64, 0x1p+0, x);
+  const uint64_t v3 = SM_KOP_CONVERT(BITCAST, U64, F64, v2);
+  const uint64_t v5 = SM_KOP(ADD, U64, v3, UINT64_C(0x95f619980c433));
+  const uint64_t v7 = SM_KOP(SHR, U64, v5, UINT64_C(0x34));
+  const uint64_t v9 = SM_KOP(OR, U64, v7, UINT64_C(0x4330000000000000));
+  const double v10 = SM_KOP_CONVERT(BITCAST, F64, U64, v9);
+  const double v12 = SM_KOP(SUB, F64, v10, 0x1p+52);
+  const double v14 = SM_KOP(SUB, F64, v12, 0x1.ff8p+9);
+  const double v15 = SM_KOP(NEG, F64, v14);
+  const double v16 = SM_KOP(LDEXP, F64, 0x1p+0, v15);
+  const double v17 = SM_KOP(SUB, F64, v16, 0x1p+0);
+  const double v18 = SM_KOP(FMA, F64, x, v16, v17);
+  const double v20 = SM_KOP(ADD, F64, v18, 0x1p+1);
+  const double v21 = SM_KOP(DIV, F64, v18, v20);
+  const double v22 = SM_KOP(MUL, F64, v21, v21);
+  const double v25 = SM_KOP(FMA, F64, 0x1.2f04ecf274b61p-3, v22, 0x1.39a1cd4b03538p-3);
+  const double v27 = SM_KOP(FMA, F64, v25, v22, 0x1.74663ddd671e5p-3);
+  const double v29 = SM_KOP(FMA, F64, v27, v22, 0x1.c71c5210782c4p-3);
+  const double v31 = SM_KOP(FMA, F64, v29, v22, 0x1.24924941e4fc4p-2);
+  const double v33 = SM_KOP(FMA, F64, v31, v22, 0x1.999999997fef1p-2);
+  const double v35 = SM_KOP(FMA, F64, v33, v22, 0x1.5555555555592p-1);
+  const double v36 = SM_KOP(MUL, F64, v22, v35);
+  const double v37 = SM_KOP(SUB, F64, v36, v18);
+  const double v38 = SM_KOP(MUL, F64, v21, v37);
+  const double v40 = SM_KOP(FMA, F64, v14, 0x1.abc9e3b39803fp-56, v38);
+  const double v41 = SM_KOP(ADD, F64, v18, v40);
+  const double v43 = SM_KOP(FMA, F64, v14, 0x1.62e42fefa39efp-1, v41);
+  const bool v45 = SM_KOP(LT, F64, x, INFINITY);
+  const double v46 = SM_KOP(SELECT, F64, v45, v43, x);
+  const bool v48 = SM_KOP(LT, F64, x, -0x1p+0);
+  const double v50 = SM_KOP(SELECT, F64, v48, NAN, v46);
+  const bool v51 = SM_KOP(EQ, F64, x, -0x1p+0);
+  const double v53 = SM_KOP(SELECT, F64, v51, -INFINITY, v50);
+  return SM_KOP(COPYSIGN, F64, v53, x);
+}
+
+static inline float sm_fn_asinh_f32(float x) {
+  const float v1 = SM_KOP(ABS, F32, x);
+  const bool v3 = SM_KOP(LT, F32, 0x1p+60f, v1);
+  const float v5 = SM_KOP(FMA, F32, v1, v1, 0x1p+0f);
+  const float v6 = SM_KOP(SQRT, F32, v5);
+  const float v7 = SM_KOP(ADD, F32, 0x1p+0f, v6);
+  const float v8 = SM_KOP(DIV, F32, v1, v7);
+  const float v9 = SM_KOP(FMA, F32, v1, v8, v1);
+  const float v10 = SM_KOP(SELECT, F32, v3, v1, v9);
+  const float v11 = SM_KOP(ADD, F32, 0x1p+0f, v10);
+  const uint32_t v12 = SM_KOP_CONVERT(BITCAST, U32, F32, v11);
+  const uint32_t v14 = SM_KOP(ADD, U32, v12, UINT32_C(0x4afb0d));
+  const uint32_t v16 = SM_KOP(SHR, U32, v14, UINT32_C(0x17));
+  const int32_t v17 = SM_KOP_CONVERT(CAST, I32, U32, v16);
+  const float v18 = SM_KOP_CONVERT(CAST, F32, I32, v17);
+  const float v20 = SM_KOP(SUB, F32, v18, 0x1.fcp+6f);
+  const float v21 = SM_KOP(NEG, F32, v20);
+  const float v22 = SM_KOP(LDEXP, F32, 0x1p+0f, v21);
+  const float v23 = SM_KOP(SUB, F32, v22, 0x1p+0f);
+  const float v24 = SM_KOP(FMA, F32, v10, v22, v23);
+  const float v25 = SM_KOP(MUL, F32, v24, v24);
+  const float v28 = SM_KOP(FMA, F32, -0x1.37b8fap-4f, v24, 0x1.09e83p-3f);
+  const float v30 = SM_KOP(FMA, F32, v28, v24, -0x1.1013b4p-3f);
+  const float v32 = SM_KOP(FMA, F32, v30, v24, 0x1.2246e4p-3f);
+  const float v34 = SM_KOP(FMA, F32, v32, v24, -0x1.540cacp-3f);
+  const float v36 = SM_KOP(FMA, F32, v34, v24, 0x1.99a4eap-3f);
+  const float v38 = SM_KOP(FMA, F32, v36, v24, -0x1.00048cp-2f);
+  const float v40 = SM_KOP(FMA, F32, v38, v24, 0x1.55555p-2f);
+  const float v42 = SM_KOP(FMA, F32, v40, v24, -0x1.fffff8p-2f);
+  const float v43 = SM_KOP(MUL, F32, v25, v42);
+  const float v44 = SM_KOP(ADD, F32, v20, 0x1p+0f);
+  const float v45 = SM_KOP(SELECT, F32, v3, v44, v20);
+  const float v47 = SM_KOP(FMA, F32, v45, -0x1.05c61p-29f, v43);
+  const float v48 = SM_KOP(ADD, F32, v24, v47);
+  const float v50 = SM_KOP(FMA, F32, v45, 0x1.62e43p-1f, v48);
+  const bool v52 = SM_KOP(LT, F32, v1, INFINITY);
+  const float v53 = SM_KOP(SELECT, F32, v52, v50, v1);
+  return SM_KOP(COPYSIGN, F32, v53, x);
+}
+
+static inline double sm_fn_asinh_f64(double x) {
+  const double v1 = SM_KOP(ABS, F64, x);
+  const bool v3 = SM_KOP(LT, F64, 0x1p+60, v1);
+  const double v5 = SM_KOP(FMA, F64, v1, v1, 0x1p+0);
+  const double v6 = SM_KOP(SQRT, F64, v5);
+  const double v7 = SM_KOP(ADD, F64, 0x1p+0, v6);
+  const double v8 = SM_KOP(DIV, F64, v1, v7);
+  const double v9 = SM_KOP(FMA, F64, v1, v8, v1);
+  const double v10 = SM_KOP(SELECT, F64, v3, v1, v9);
+  const double v11 = SM_KOP(ADD, F64, 0x1p+0, v10);
+  const uint64_t v12 = SM_KOP_CONVERT(BITCAST, U64, F64, v11);
+  const uint64_t v14 = SM_KOP(ADD, U64, v12, UINT64_C(0x95f619980c433));
+  const uint64_t v16 = SM_KOP(SHR, U64, v14, UINT64_C(0x34));
+  const uint64_t v18 = SM_KOP(OR, U64, v16, UINT64_C(0x4330000000000000));
+  const double v19 = SM_KOP_CONVERT(BITCAST, F64, U64, v18);
+  const double v21 = SM_KOP(SUB, F64, v19, 0x1p+52);
+  const double v23 = SM_KOP(SUB, F64, v21, 0x1.ff8p+9);
+  const double v24 = SM_KOP(NEG, F64, v23);
+  const double v25 = SM_KOP(LDEXP, F64, 0x1p+0, v24);
+  const double v26 = SM_KOP(SUB, F64, v25, 0x1p+0);
+  const double v27 = SM_KOP(FMA, F64, v10, v25, v26);
+  const double v29 = SM_KOP(ADD, F64, v27, 0x1p+1);
+  const double v30 = SM_KOP(DIV, F64, v27, v29);
+  const double v31 = SM_KOP(MUL, F64, v30, v30);
+  const double v34 = SM_KOP(FMA, F64, 0x1.2f04ecf274b61p-3, v31, 0x1.39a1cd4b03538p-3);
+  const double v36 = SM_KOP(FMA, F64, v34, v31, 0x1.74663ddd671e5p-3);
+  const double v38 = SM_KOP(FMA, F64, v36, v31, 0x1.c71c5210782c4p-3);
+  const double v40 = SM_KOP(FMA, F64, v38, v31, 0x1.24924941e4fc4p-2);
+  const double v42 = SM_KOP(FMA, F64, v40, v31, 0x1.999999997fef1p-2);
+  const double v44 = SM_KOP(FMA, F64, v42, v31, 0x1.5555555555592p-1);
+  const double v45 = SM_KOP(MUL, F64, v31, v44);
+  const double v46 = SM_KOP(SUB, F64, v45, v27);
+  const double v47 = SM_KOP(MUL, F64, v30, v46);
+  const double v48 = SM_KOP(ADD, F64, v23, 0x1p+0);
+  const double v49 = SM_KOP(SELECT, F64, v3, v48, v23);
+  const double v51 = SM_KOP(FMA, F64, v49, 0x1.abc9e3b39803fp-56, v47);
+  const double v52 = SM_KOP(ADD, F64, v27, v51);
+  const double v54 = SM_KOP(FMA, F64, v49, 0x1.62e42fefa39efp-1, v52);
+  const bool v56 = SM_KOP(LT, F64, v1, INFINITY);
+  const double v57 = SM_KOP(SELECT, F64, v56, v54, v1);
+  return SM_KOP(COPYSIGN, F64, v57, x);
+}
+
+static inline float sm_fn_acosh_f32(float x) {
+  const float v2 = SM_KOP(SUB, F32, x, 0x1p+0f);
+  const bool v4 = SM_KOP(LT, F32, 0x1p+60f, x);
+  const float v5 = SM_KOP(ADD, F32, v2, v2);
+  const float v6 = SM_KOP(FMA, F32, v2, v2, v5);
+  const float v7 = SM_KOP(SQRT, F32, v6);
+  const float v8 = SM_KOP(ADD, F32, v2, v7);
+  const float v9 = SM_KOP(SELECT, F32, v4, x, v8);
+  const float v10 = SM_KOP(ADD, F32, 0x1p+0f, v9);
+  const uint32_t v11 = SM_KOP_CONVERT(BITCAST, U32, F32, v10);
+  const uint32_t v13 = SM_KOP(ADD, U32, v11, UINT32_C(0x4afb0d));
+  const uint32_t v15 = SM_KOP(SHR, U32, v13, UINT32_C(0x17));
+  const int32_t v16 = SM_KOP_CONVERT(CAST, I32, U32, v15);
+  const float v17 = SM_KOP_CONVERT(CAST, F32, I32, v16);
+  const float v19 = SM_KOP(SUB, F32, v17, 0x1.fcp+6f);
+  const float v20 = SM_KOP(NEG, F32, v19);
+  const float v21 = SM_KOP(LDEXP, F32, 0x1p+0f, v20);
+  const float v22 = SM_KOP(SUB, F32, v21, 0x1p+0f);
+  const float v23 = SM_KOP(FMA, F32, v9, v21, v22);
+  const float v24 = SM_KOP(MUL, F32, v23, v23);
+  const float v27 = SM_KOP(FMA, F32, -0x1.37b8fap-4f, v23, 0x1.09e83p-3f);
+  const float v29 = SM_KOP(FMA, F32, v27, v23, -0x1.1013b4p-3f);
+  const float v31 = SM_KOP(FMA, F32, v29, v23, 0x1.2246e4p-3f);
+  const float v33 = SM_KOP(FMA, F32, v31, v23, -0x1.540cacp-3f);
+  const float v35 = SM_KOP(FMA, F32, v33, v23, 0x1.99a4eap-3f);
+  const float v37 = SM_KOP(FMA, F32, v35, v23, -0x1.00048cp-2f);
+  const float v39 = SM_KOP(FMA, F32, v37, v23, 0x1.55555p-2f);
+  const float v41 = SM_KOP(FMA, F32, v39, v23, -0x1.fffff8p-2f);
+  const float v42 = SM_KOP(MUL, F32, v24, v41);
+  const float v43 = SM_KOP(ADD, F32, v19, 0x1p+0f);
+  const float v44 = SM_KOP(SELECT, F32, v4, v43, v19);
+  const float v46 = SM_KOP(FMA, F32, v44, -0x1.05c61p-29f, v42);
+  const float v47 = SM_KOP(ADD, F32, v23, v46);
+  const float v49 = SM_KOP(FMA, F32, v44, 0x1.62e43p-1f, v47);
+  const bool v51 = SM_KOP(LT, F32, x, INFINITY);
+  const float v52 = SM_KOP(SELECT, F32, v51, v49, x);
+  const bool v53 = SM_KOP(LT, F32, x, 0x1p+0f);
+  return SM_KOP(SELECT, F32, v53, NAN, v52);
+}
+
+static inline double sm_fn_acosh_f64(double x) {
+  const double v2 = SM_KOP(SUB, F64, x, 0x1p+0);
+  const bool v4 = SM_KOP(LT, F64, 0x1p+60, x);
+  const double v5 = SM_KOP(ADD, F64, v2, v2);
+  const double v6 = SM_KOP(FMA, F64, v2, v2, v5);
+  const double v7 = SM_KOP(SQRT, F64, v6);
+  const double v8 = SM_KOP(ADD, F64, v2, v7);
+  const double v9 = SM_KOP(SELECT, F64, v4, x, v8);
+  const double v10 = SM_KOP(ADD, F64, 0x1p+0, v9);
+  const uint64_t v11 = SM_KOP_CONVERT(BITCAST, U64, F64, v10);
+  const uint64_t v13 = SM_KOP(ADD, U64, v11, UINT64_C(0x95f619980c433));
+  const uint64_t v15 = SM_KOP(SHR, U64, v13, UINT64_C(0x34));
+  const uint64_t v17 = SM_KOP(OR, U64, v15, UINT64_C(0x4330000000000000));
+  const double v18 = SM_KOP_CONVERT(BITCAST, F64, U64, v17);
+  const double v20 = SM_KOP(SUB, F64, v18, 0x1p+52);
+  const double v22 = SM_KOP(SUB, F64, v20, 0x1.ff8p+9);
+  const double v23 = SM_KOP(NEG, F64, v22);
+  const double v24 = SM_KOP(LDEXP, F64, 0x1p+0, v23);
+  const double v25 = SM_KOP(SUB, F64, v24, 0x1p+0);
+  const double v26 = SM_KOP(FMA, F64, v9, v24, v25);
+  const double v28 = SM_KOP(ADD, F64, v26, 0x1p+1);
+  const double v29 = SM_KOP(DIV, F64, v26, v28);
+  const double v30 = SM_KOP(MUL, F64, v29, v29);
+  const double v33 = SM_KOP(FMA, F64, 0x1.2f04ecf274b61p-3, v30, 0x1.39a1cd4b03538p-3);
+  const double v35 = SM_KOP(FMA, F64, v33, v30, 0x1.74663ddd671e5p-3);
+  const double v37 = SM_KOP(FMA, F64, v35, v30, 0x1.c71c5210782c4p-3);
+  const double v39 = SM_KOP(FMA, F64, v37, v30, 0x1.24924941e4fc4p-2);
+  const double v41 = SM_KOP(FMA, F64, v39, v30, 0x1.999999997fef1p-2);
+  const double v43 = SM_KOP(FMA, F64, v41, v30, 0x1.5555555555592p-1);
+  const double v44 = SM_KOP(MUL, F64, v30, v43);
+  const double v45 = SM_KOP(SUB, F64, v44, v26);
+  const double v46 = SM_KOP(MUL, F64, v29, v45);
+  const double v47 = SM_KOP(ADD, F64, v22, 0x1p+0);
+  const double v48 = SM_KOP(SELECT, F64, v4, v47, v22);
+  const double v50 = SM_KOP(FMA, F64, v48, 0x1.abc9e3b39803fp-56, v46);
+  const double v51 = SM_KOP(ADD, F64, v26, v50);
+  const double v53 = SM_KOP(FMA, F64, v48, 0x1.62e42fefa39efp-1, v51);
+  const bool v55 = SM_KOP(LT, F64, x, INFINITY);
+  const double v56 = SM_KOP(SELECT, F64, v55, v53, x);
+  const bool v57 = SM_KOP(LT, F64, x, 0x1p+0);
+  return SM_KOP(SELECT, F64, v57, NAN, v56);
+}
+
+static inline float sm_fn_atanh_f32(float x) {
+  const float v1 = SM_KOP(ABS, F32, x);
+  const float v2 = SM_KOP(ADD, F32, v1, v1);
+  const float v4 = SM_KOP(SUB, F32, 0x1p+0f, v1);
+  const float v5 = SM_KOP(DIV, F32, v2, v4);
+  const float v6 = SM_KOP(ADD, F32, 0x1p+0f, v5);
+  const uint32_t v7 = SM_KOP_CONVERT(BITCAST, U32, F32, v6);
+  const uint32_t v9 = SM_KOP(ADD, U32, v7, UINT32_C(0x4afb0d));
+  const uint32_t v11 = SM_KOP(SHR, U32, v9, UINT32_C(0x17));
+  const int32_t v12 = SM_KOP_CONVERT(CAST, I32, U32, v11);
+  const float v13 = SM_KOP_CONVERT(CAST, F32, I32, v12);
+  const float v15 = SM_KOP(SUB, F32, v13, 0x1.fcp+6f);
+  const float v16 = SM_KOP(NEG, F32, v15);
+  const float v17 = SM_KOP(LDEXP, F32, 0x1p+0f, v16);
+  const float v18 = SM_KOP(SUB, F32, v17, 0x1p+0f);
+  const float v19 = SM_KOP(FMA, F32, v5, v17, v18);
+  const float v20 = SM_KOP(MUL, F32, v19, v19);
+  const float v23 = SM_KOP(FMA, F32, -0x1.37b8fap-4f, v19, 0x1.09e83p-3f);
+  const float v25 = SM_KOP(FMA, F32, v23, v19, -0x1.1013b4p-3f);
+  const float v27 = SM_KOP(FMA, F32, v25, v19, 0x1.2246e4p-3f);
+  const float v29 = SM_KOP(FMA, F32, v27, v19, -0x1.540cacp-3f);
+  const float v31 = SM_KOP(FMA, F32, v29, v19, 0x1.99a4eap-3f);
+  const float v33 = SM_KOP(FMA, F32, v31, v19, -0x1.00048cp-2f);
+  const float v35 = SM_KOP(FMA, F32, v33, v19, 0x1.55555p-2f);
+  const float v37 = SM_KOP(FMA, F32, v35, v19, -0x1.fffff8p-2f);
+  const float v38 = SM_KOP(MUL, F32, v20, v37);
+  const float v40 = SM_KOP(FMA, F32, v15, -0x1.05c61p-29f, v38);
+  const float v41 = SM_KOP(ADD, F32, v19, v40);
+  const float v43 = SM_KOP(FMA, F32, v15, 0x1.62e43p-1f, v41);
+  const bool v45 = SM_KOP(LT, F32, v5, INFINITY);
+  const float v47 = SM_KOP(MUL, F32, 0x1p-1f, v43);
+  const float v48 = SM_KOP(SELECT, F32, v45, v47, v5);
+  const bool v49 = SM_KOP(LT, F32, 0x1p+0f, v1);
+  const float v51 = SM_KOP(SELECT, F32, v49, NAN, v48);
+  return SM_KOP(COPYSIGN, F32, v51, x);
+}
+
+static inline double sm_fn_atanh_f64(double x) {
+  const double v1 = SM_KOP(ABS, F64, x);
+  const double v2 = SM_KOP(ADD, F64, v1, v1);
+  const double v4 = SM_KOP(SUB, F64, 0x1p+0, v1);
+  const double v5 = SM_KOP(DIV, F64, v2, v4);
+  const double v6 = SM_KOP(ADD, F64, 0x1p+0, v5);
+  const uint64_t v7 = SM_KOP_CONVERT(BITCAST, U64, F64, v6);
+  const uint64_t v9 = SM_KOP(ADD, U64, v7, UINT64_C(0x95f619980c433));
+  const uint64_t v11 = SM_KOP(SHR, U64, v9, UINT64_C(0x34));
+  const uint64_t v13 = SM_KOP(OR, U64, v11, UINT64_C(0x4330000000000000));
+  const double v14 = SM_KOP_CONVERT(BITCAST, F64, U64, v13);
+  const double v16 = SM_KOP(SUB, F64, v14, 0x1p+52);
+  const double v18 = SM_KOP(SUB, F64, v16, 0x1.ff8p+9);
+  const double v19 = SM_KOP(NEG, F64, v18);
+  const double v20 = SM_KOP(LDEXP, F64, 0x1p+0, v19);
+  const double v21 = SM_KOP(SUB, F64, v20, 0x1p+0);
+  const double v22 = SM_KOP(FMA, F64, v5, v20, v21);
+  const double v24 = SM_KOP(ADD, F64, v22, 0x1p+1);
+  const double v25 = SM_KOP(DIV, F64, v22, v24);
+  const double v26 = SM_KOP(MUL, F64, v25, v25);
+  const double v29 = SM_KOP(FMA, F64, 0x1.2f04ecf274b61p-3, v26, 0x1.39a1cd4b03538p-3);
+  const double v31 = SM_KOP(FMA, F64, v29, v26, 0x1.74663ddd671e5p-3);
+  const double v33 = SM_KOP(FMA, F64, v31, v26, 0x1.c71c5210782c4p-3);
+  const double v35 = SM_KOP(FMA, F64, v33, v26, 0x1.24924941e4fc4p-2);
+  const double v37 = SM_KOP(FMA, F64, v35, v26, 0x1.999999997fef1p-2);
+  const double v39 = SM_KOP(FMA, F64, v37, v26, 0x1.5555555555592p-1);
+  const double v40 = SM_KOP(MUL, F64, v26, v39);
+  const double v41 = SM_KOP(SUB, F64, v40, v22);
+  const double v42 = SM_KOP(MUL, F64, v25, v41);
+  const double v44 = SM_KOP(FMA, F64, v18, 0x1.abc9e3b39803fp-56, v42);
+  const double v45 = SM_KOP(ADD, F64, v22, v44);
+  const double v47 = SM_KOP(FMA, F64, v18, 0x1.62e42fefa39efp-1, v45);
+  const bool v49 = SM_KOP(LT, F64, v5, INFINITY);
+  const double v51 = SM_KOP(MUL, F64, 0x1p-1, v47);
+  const double v52 = SM_KOP(SELECT, F64, v49, v51, v5);
+  const bool v53 = SM_KOP(LT, F64, 0x1p+0, v1);
+  const double v55 = SM_KOP(SELECT, F64, v53, NAN, v52);
+  return SM_KOP(COPYSIGN, F64, v55, x);
+}
+
+static inline float sm_fn_sin_f32(float x) {
+  const float v2 = SM_KOP(MUL, F32, x, 0x1.45f306p-1f);
+  const float v3 = SM_KOP(ROUND, F32, v2);
+  const float v5 = SM_KOP(FMA, F32, v3, -0x1.921fb6p+0f, x);
+  const float v7 = SM_KOP(FMA, F32, v3, 0x1.777a5cp-25f, v5);
+  const float v9 = SM_KOP(FMA, F32, v3, 0x1.ee59dap-50f, v7);
+  const bool v11 = SM_KOP(LT, F32, 0x1p+0f, v9);
+  const float v12 = SM_KOP(SELECT, F32, v11, 0x1p+0f, v9);
+  const bool v14 = SM_KOP(LT, F32, v12, -0x1p+0f);
+  const float v15 = SM_KOP(SELECT, F32, v14, -0x1p+0f, v12);
+  const float v16 = SM_KOP(MUL, F32, v15, v15);
+  const float v17 = SM_KOP(MUL, F32, v16, v15);
+  const float v20 = SM_KOP(FMA, F32, -0x1.991c26p-13f, v16, 0x1.1106c6p-7f);
+  const float v22 = SM_KOP(FMA, F32, v20, v16, -0x1.555544p-3f);
+  const float v23 = SM_KOP(FMA, F32, v17, v22, v15);
+  const float v26 = SM_KOP(FMA, F32, 0x1.99e714p-16f, v16, -0x1.6c0c26p-10f);
+  const float v28 = SM_KOP(FMA, F32, v26, v16, 0x1.55554ap-5f);
+  const float v30 = SM_KOP(FMA, F32, v28, v16, -0x1p-1f);
+  const float v31 = SM_KOP(FMA, F32, v30, v16, 0x1p+0f);
+  const float v33 = SM_KOP(ADD, F32, v3, 0x1.8p+23f);
+  const uint32_t v34 = SM_KOP_CONVERT(BITCAST, U32, F32, v33);
+  const uint32_t v36 = SM_KOP(AND, U32, v34, UINT32_C(0x1));
+  const bool v38 = SM_KOP(EQ, U32, v36, UINT32_C(0x0));
+  const float v39 = SM_KOP(SELECT, F32, v38, v23, v31);
+  const bool v41 = SM_KOP(EQ, F32, x, 0x0p+0f);
+  const uint32_t v42 = SM_KOP_CONVERT(BITCAST, U32, F32, v39);
+  const uint32_t v44 = SM_KOP(AND, U32, v34, UINT32_C(0x2));
+  const uint32_t v46 = SM_KOP(SHL, U32, v44, UINT32_C(0x1e));
+  const uint32_t v47 = SM_KOP(XOR, U32, v42, v46);
+  const float v48 = SM_KOP_CONVERT(BITCAST, F32, U32, v47);
+  return SM_KOP(SELECT, F32, v41, x, v48);
+}
+
+static inline double sm_fn_sin_f64(double x) {
+  const double v2 = SM_KOP(MUL, F64, x, 0x1.45f306dc9c883p-1);
+  const double v3 = SM_KOP(ROUND, F64, v2);
+  const double v5 = SM_KOP(FMA, F64, v3, -0x1.921fb54442d18p+0, x);
+  const double v7 = SM_KOP(FMA, F64, v3, -0x1.1a62633145c07p-54, v5);
+  const double v9 = SM_KOP(FMA, F64, v3, 0x1.f1976b7ed8fbcp-110, v7);
+  const bool v11 = SM_KOP(LT, F64, 0x1p+0, v9);
+  const double v12 = SM_KOP(SELECT, F64, v11, 0x1p+0, v9);
+  const bool v14 = SM_KOP(LT, F64, v12, -0x1p+0);
+  const double v15 = SM_KOP(SELECT, F64, v14, -0x1p+0, v12);
+  const double v16 = SM_KOP(MUL, F64, v15, v15);
+  const double v17 = SM_KOP(MUL, F64, v16, v15);
+  const double v20 = SM_KOP(FMA, F64, 0x1.5d8b6ae2f2592p-33, v16, -0x1.ae5e4bad86c66p-26);
+  const double v22 = SM_KOP(FMA, F64, v20, v16, 0x1.71de3555412ap-19);
+  const double v24 = SM_KOP(FMA, F64, v22, v16, -0x1.a01a019be925dp-13);
+  const double v26 = SM_KOP(FMA, F64, v24, v16, 0x1.111111110f73p-7);
+  const double v28 = SM_KOP(FMA, F64, v26, v16, -0x1.5555555555548p-3);
+  const double v29 = SM_KOP(FMA, F64, v17, v28, v15);
+  const double v32 = SM_KOP(FMA, F64, -0x1.8f99caded7b41p-37, v16, 0x1.1ee9c335733b3p-29);
+  const double v34 = SM_KOP(FMA, F64, v32, v16, -0x1.27e4f7cd32b22p-22);
+  const double v36 = SM_KOP(FMA, F64, v34, v16, 0x1.a01a019c5c3adp-16);
+  const double v38 = SM_KOP(FMA, F64, v36, v16, -0x1.6c16c16c14ep-10);
+  const double v40 = SM_KOP(FMA, F64, v38, v16, 0x1.555555555554ap-5);
+  const double v42 = SM_KOP(FMA, F64, v40, v16, -0x1p-1);
+  const double v43 = SM_KOP(FMA, F64, v42, v16, 0x1p+0);
+  const double v45 = SM_KOP(ADD, F64, v3, 0x1.8p+52);
+  const uint64_t v46 = SM_KOP_CONVERT(BITCAST, U64, F64, v45);
+  const uint64_t v48 = SM_KOP(AND, U64, v46, UINT64_C(0x1));
+  const bool v50 = SM_KOP(EQ, U64, v48, UINT64_C(0x0));
+  const double v51 = SM_KOP(SELECT, F64, v50, v29, v43);
+  const bool v53 = SM_KOP(EQ, F64, x, 0x0p+0);
+  const uint64_t v54 = SM_KOP_CONVERT(BITCAST, U64, F64, v51);
+  const uint64_t v56 = SM_KOP(AND, U64, v46, UINT64_C(0x2));
+  const uint64_t v58 = SM_KOP(SHL, U64, v56, UINT64_C(0x3e));
+  const uint64_t v59 = SM_KOP(XOR, U64, v54, v58);
+  const double v60 = SM_KOP_CONVERT(BITCAST, F64, U64, v59);
+  return SM_KOP(SELECT, F64, v53, x, v60);
+}
+
+static inline float sm_fn_cos_f32(float x) {
+  const float v2 = SM_KOP(MUL, F32, x, 0x1.45f306p-1f);
+  const float v3 = SM_KOP(ROUND, F32, v2);
+  const float v5 = SM_KOP(FMA, F32, v3, -0x1.921fb6p+0f, x);
+  const float v7 = SM_KOP(FMA, F32, v3, 0x1.777a5cp-25f, v5);
+  const float v9 = SM_KOP(FMA, F32, v3, 0x1.ee59dap-50f, v7);
+  const bool v11 = SM_KOP(LT, F32, 0x1p+0f, v9);
+  const float v12 = SM_KOP(SELECT, F32, v11, 0x1p+0f, v9);
+  const bool v14 = SM_KOP(LT, F32, v12, -0x1p+0f);
+  const float v15 = SM_KOP(SELECT, F32, v14, -0x1p+0f, v12);
+  const float v16 = SM_KOP(MUL, F32, v15, v15);
+  const float v17 = SM_KOP(MUL, F32, v16, v15);
+  const float v20 = SM_KOP(FMA, F32, -0x1.991c26p-13f, v16, 0x1.1106c6p-7f);
+  const float v22 = SM_KOP(FMA, F32, v20, v16, -0x1.555544p-3f);
+  const float v23 = SM_KOP(FMA, F32, v17, v22, v15);
+  const float v26 = SM_KOP(FMA, F32, 0x1.99e714p-16f, v16, -0x1.6c0c26p-10f);
+  const float v28 = SM_KOP(FMA, F32, v26, v16, 0x1.55554ap-5f);
+  const float v30 = SM_KOP(FMA, F32, v28, v16, -0x1p-1f);
+  const float v31 = SM_KOP(FMA, F32, v30, v16, 0x1p+0f);
+  const float v33 = SM_KOP(ADD, F32, v3, 0x1.8p+23f);
+  const uint32_t v34 = SM_KOP_CONVERT(BITCAST, U32, F32, v33);
+  const uint32_t v36 = SM_KOP(AND, U32, v34, UINT32_C(0x1));
+  const bool v38 = SM_KOP(EQ, U32, v36, UINT32_C(0x0));
+  const float v39 = SM_KOP(SELECT, F32, v38, v31, v23);
+  const uint32_t v40 = SM_KOP_CONVERT(BITCAST, U32, F32, v39);
+  const uint32_t v41 = SM_KOP(ADD, U32, v34, UINT32_C(0x1));
+  const uint32_t v43 = SM_KOP(AND, U32, v41, UINT32_C(0x2));
+  const uint32_t v45 = SM_KOP(SHL, U32, v43, UINT32_C(0x1e));
+  const uint32_t v46 = SM_KOP(XOR, U32, v40, v45);
+  return SM_KOP_CONVERT(BITCAST, F32, U32, v46);
+}
+
+static inline double sm_fn_cos_f64(double x) {
+  const double v2 = SM_KOP(MUL, F64, x, 0x1.45f306dc9c883p-1);
+  const double v3 = SM_KOP(ROUND, F64, v2);
+  const double v5 = SM_KOP(FMA, F64, v3, -0x1.921fb54442d18p+0, x);
+  const double v7 = SM_KOP(FMA, F64, v3, -0x1.1a62633145c07p-54, v5);
+  const double v9 = SM_KOP(FMA, F64, v3, 0x1.f1976b7ed8fbcp-110, v7);
+  const bool v11 = SM_KOP(LT, F64, 0x1p+0, v9);
+  const double v12 = SM_KOP(SELECT, F64, v11, 0x1p+0, v9);
+  const bool v14 = SM_KOP(LT, F64, v12, -0x1p+0);
+  const double v15 = SM_KOP(SELECT, F64, v14, -0x1p+0, v12);
+  const double v16 = SM_KOP(MUL, F64, v15, v15);
+  const double v17 = SM_KOP(MUL, F64, v16, v15);
+  const double v20 = SM_KOP(FMA, F64, 0x1.5d8b6ae2f2592p-33, v16, -0x1.ae5e4bad86c66p-26);
+  const double v22 = SM_KOP(FMA, F64, v20, v16, 0x1.71de3555412ap-19);
+  const double v24 = SM_KOP(FMA, F64, v22, v16, -0x1.a01a019be925dp-13);
+  const double v26 = SM_KOP(FMA, F64, v24, v16, 0x1.111111110f73p-7);
+  const double v28 = SM_KOP(FMA, F64, v26, v16, -0x1.5555555555548p-3);
+  const double v29 = SM_KOP(FMA, F64, v17, v28, v15);
+  const double v32 = SM_KOP(FMA, F64, -0x1.8f99caded7b41p-37, v16, 0x1.1ee9c335733b3p-29);
+  const double v34 = SM_KOP(FMA, F64, v32, v16, -0x1.27e4f7cd32b22p-22);
+  const double v36 = SM_KOP(FMA, F64, v34, v16, 0x1.a01a019c5c3adp-16);
+  const double v38 = SM_KOP(FMA, F64, v36, v16, -0x1.6c16c16c14ep-10);
+  const double v40 = SM_KOP(FMA, F64, v38, v16, 0x1.555555555554ap-5);
+  const double v42 = SM_KOP(FMA, F64, v40, v16, -0x1p-1);
+  const double v43 = SM_KOP(FMA, F64, v42, v16, 0x1p+0);
+  const double v45 = SM_KOP(ADD, F64, v3, 0x1.8p+52);
+  const uint64_t v46 = SM_KOP_CONVERT(BITCAST, U64, F64, v45);
+  const uint64_t v48 = SM_KOP(AND, U64, v46, UINT64_C(0x1));
+  const bool v50 = SM_KOP(EQ, U64, v48, UINT64_C(0x0));
+  const double v51 = SM_KOP(SELECT, F64, v50, v43, v29);
+  const uint64_t v52 = SM_KOP_CONVERT(BITCAST, U64, F64, v51);
+  const uint64_t v53 = SM_KOP(ADD, U64, v46, UINT64_C(0x1));
+  const uint64_t v55 = SM_KOP(AND, U64, v53, UINT64_C(0x2));
+  const uint64_t v57 = SM_KOP(SHL, U64, v55, UINT64_C(0x3e));
+  const uint64_t v58 = SM_KOP(XOR, U64, v52, v57);
+  return SM_KOP_CONVERT(BITCAST, F64, U64, v58);
+}
+
+static inline float sm_fn_tan_f32(float x) {
+  const float v2 = SM_KOP(MUL, F32, x, 0x1.45f306p-1f);
+  const float v3 = SM_KOP(ROUND, F32, v2);
+  const float v5 = SM_KOP(FMA, F32, v3, -0x1.921fb6p+0f, x);
+  const float v7 = SM_KOP(FMA, F32, v3, 0x1.777a5cp-25f, v5);
+  const float v9 = SM_KOP(FMA, F32, v3, 0x1.ee59dap-50f, v7);
+  const bool v11 = SM_KOP(LT, F32, 0x1p+0f, v9);
+  const float v12 = SM_KOP(SELECT, F32, v11, 0x1p+0f, v9);
+  const bool v14 = SM_KOP(LT, F32, v12, -0x1p+0f);
+  const float v15 = SM_KOP(SELECT, F32, v14, -0x1p+0f, v12);
+  const float v16 = SM_KOP(MUL, F32, v15, v15);
+  const float v17 = SM_KOP(MUL, F32, v16, v15);
+  const float v20 = SM_KOP(FMA, F32, -0x1.991c26p-13f, v16, 0x1.1106c6p-7f);
+  const float v22 = SM_KOP(FMA, F32, v20, v16, -0x1.555544p-3f);
+  const float v23 = SM_KOP(FMA, F32, v17, v22, v15);
+  const float v26 = SM_KOP(FMA, F32, 0x1.99e714p-16f, v16, -0x1.6c0c26p-10f);
+  const float v28 = SM_KOP(FMA, F32, v26, v16, 0x1.55554ap-5f);
+  const float v30 = SM_KOP(FMA, F32, v28, v16, -0x1p-1f);
+  const float v31 = SM_KOP(FMA, F32, v30, v16, 0x1p+0f);
+  const float v33 = SM_KOP(ADD, F32, v3, 0x1.8p+23f);
+  const uint32_t v34 = SM_KOP_CONVERT(BITCAST, U32, F32, v33);
+  const uint32_t v36 = SM_KOP(AND, U32, v34, UINT32_C(0x1));
+  const bool v37 = SM_KOP(EQ, U32, v36, UINT32_C(0x1));
+  const float v38 = SM_KOP(NEG, F32, v31);
+  const float v39 = SM_KOP(SELECT, F32, v37, v38, v23);
+  const float v40 = SM_KOP(SELECT, F32, v37, v23, v31);
+  const float v41 = SM_KOP(DIV, F32, v39, v40);
+  const bool v43 = SM_KOP(EQ, F32, x, 0x0p+0f);
+  return SM_KOP(SELECT, F32, v43, x, v41);
+}
+
+static inline double sm_fn_tan_f64(double x) {
+  const double v2 = SM_KOP(MUL, F64, x, 0x1.45f306dc9c883p-1);
+  const double v3 = SM_KOP(ROUND, F64, v2);
+  const double v5 = SM_KOP(FMA, F64, v3, -0x1.921fb54442d18p+0, x);
+  const double v7 = SM_KOP(FMA, F64, v3, -0x1.1a62633145c07p-54, v5);
+  const double v9 = SM_KOP(FMA, F64, v3, 0x1.f1976b7ed8fbcp-110, v7);
+  const bool v11 = SM_KOP(LT, F64, 0x1p+0, v9);
+  const double v12 = SM_KOP(SELECT, F64, v11, 0x1p+0, v9);
+  const bool v14 = SM_KOP(LT, F64, v12, -0x1p+0);
+  const double v15 = SM_KOP(SELECT, F64, v14, -0x1p+0, v12);
+  const double v16 = SM_KOP(MUL, F64, v15, v15);
+  const double v17 = SM_KOP(MUL, F64, v16, v15);
+  const double v20 = SM_KOP(FMA, F64, 0x1.5d8b6ae2f2592p-33, v16, -0x1.ae5e4bad86c66p-26);
+  const double v22 = SM_KOP(FMA, F64, v20, v16, 0x1.71de3555412ap-19);
+  const double v24 = SM_KOP(FMA, F64, v22, v16, -0x1.a01a019be925dp-13);
+  const double v26 = SM_KOP(FMA, F64, v24, v16, 0x1.111111110f73p-7);
+  const double v28 = SM_KOP(FMA, F64, v26, v16, -0x1.5555555555548p-3);
+  const double v29 = SM_KOP(FMA, F64, v17, v28, v15);
+  const double v32 = SM_KOP(FMA, F64, -0x1.8f99caded7b41p-37, v16, 0x1.1ee9c335733b3p-29);
+  const double v34 = SM_KOP(FMA, F64, v32, v16, -0x1.27e4f7cd32b22p-22);
+  const double v36 = SM_KOP(FMA, F64, v34, v16, 0x1.a01a019c5c3adp-16);
+  const double v38 = SM_KOP(FMA, F64, v36, v16, -0x1.6c16c16c14ep-10);
+  const double v40 = SM_KOP(FMA, F64, v38, v16, 0x1.555555555554ap-5);
+  const double v42 = SM_KOP(FMA, F64, v40, v16, -0x1p-1);
+  const double v43 = SM_KOP(FMA, F64, v42, v16, 0x1p+0);
+  const double v45 = SM_KOP(ADD, F64, v3, 0x1.8p+52);
+  const uint64_t v46 = SM_KOP_CONVERT(BITCAST, U64, F64, v45);
+  const uint64_t v48 = SM_KOP(AND, U64, v46, UINT64_C(0x1));
+  const bool v49 = SM_KOP(EQ, U64, v48, UINT64_C(0x1));
+  const double v50 = SM_KOP(NEG, F64, v43);
+  const double v51 = SM_KOP(SELECT, F64, v49, v50, v29);
+  const double v52 = SM_KOP(SELECT, F64, v49, v29, v43);
+  const double v53 = SM_KOP(DIV, F64, v51, v52);
+  const bool v55 = SM_KOP(EQ, F64, x, 0x0p+0);
+  return SM_KOP(SELECT, F64, v55, x, v53);
+}
+
+static inline float sm_fn_atan_f32(float x) {
+  const float v1 = SM_KOP(ABS, F32, x);
+  const bool v3 = SM_KOP(LT, F32, 0x1p+0f, v1);
+  const float v4 = SM_KOP(SELECT, F32, v3, 0x1p+0f, v1);
+  const float v5 = SM_KOP(SELECT, F32, v3, v1, 0x1p+0f);
+  const float v6 = SM_KOP(DIV, F32, v4, v5);
+  const float v7 = SM_KOP(MUL, F32, v6, v6);
+  const float v8 = SM_KOP(MUL, F32, v7, v6);
+  const float v11 = SM_KOP(FMA, F32, 0x1.7ea916p-9f, v7, -0x1.0c18bp-6f);
+  const float v13 = SM_KOP(FMA, F32, v11, v7, 0x1.61ef1ep-5f);
+  const float v15 = SM_KOP(FMA, F32, v13, v7, -0x1.3550f2p-4f);
+  const float v17 = SM_KOP(FMA, F32, v15, v7, 0x1.b4deb4p-4f);
+  const float v19 = SM_KOP(FMA, F32, v17, v7, -0x1.230a94p-3f);
+  const float v21 = SM_KOP(FMA, F32, v19, v7, 0x1.9978ecp-3f);
+  const float v23 = SM_KOP(FMA, F32, v21, v7, -0x1.5554dcp-2f);
+  const float v24 = SM_KOP(FMA, F32, v8, v23, v6);
+  const float v26 = SM_KOP(SUB, F32, 0x1.921fb6p+0f, v24);
+  const float v27 = SM_KOP(SELECT, F32, v3, v26, v24);
+  return SM_KOP(COPYSIGN, F32, v27, x);
+}
+
+static inline double sm_fn_atan_f64(double x) {
+  const double v1 = SM_KOP(ABS, F64, x);
+  const bool v3 = SM_KOP(LT, F64, 0x1p+0, v1);
+  const double v4 = SM_KOP(SELECT, F64, v3, 0x1p+0, v1);
+  const double v5 = SM_KOP(SELECT, F64, v3, v1, 0x1p+0);
+  const double v6 = SM_KOP(DIV, F64, v4, v5);
+  const double v7 = SM_KOP(MUL, F64, v6, v6);
+  const double v8 = SM_KOP(MUL, F64, v7, v6);
+  const double v11 = SM_KOP(FMA, F64, 0x1.b9cf1681772fbp-17, v7, -0x1.3dedadcf0c481p-13);
+  const double v13 = SM_KOP(FMA, F64, v11, v7, 0x1.b28b9fb7e77fap-11);
+  const double v15 = SM_KOP(FMA, F64, v13, v7, -0x1.793eb4e25e5fap-9);
+  const double v17 = SM_KOP(FMA, F64, v15, v7, 0x1.d6cea8b3c88aap-8);
+  const double v19 = SM_KOP(FMA, F64, v17, v7, -0x1.c6f1064b57ae5p-7);
+  const double v21 = SM_KOP(FMA, F64, v19, v7, 0x1.67ec4c088aa93p-6);
+  const double v23 = SM_KOP(FMA, F64, v21, v7, -0x1.e9bbc9202c15bp-6);
+  const double v25 = SM_KOP(FMA, F64, v23, v7, 0x1.2c1bcddfb8c73p-5);
+  const double v27 = SM_KOP(FMA, F64, v25, v7, -0x1.599b72e7da205p-5);
+  const double v29 = SM_KOP(FMA, F64, v27, v7, 0x1.82d7cf59ecee7p-5);
+  const double v31 = SM_KOP(FMA, F64, v29, v7, -0x1.ae5da0a9e233cp-5);
+  const double v33 = SM_KOP(FMA, F64, v31, v7, 0x1.e1bb7bc1a0c3fp-5);
+  const double v35 = SM_KOP(FMA, F64, v33, v7, -0x1.110e4dfc20ecfp-4);
+  const double v37 = SM_KOP(FMA, F64, v35, v7, 0x1.3b1366459a1dep-4);
+  const double v39 = SM_KOP(FMA, F64, v37, v7, -0x1.745d11a8a5882p-4);
+  const double v41 = SM_KOP(FMA, F64, v39, v7, 0x1.c71c717f935ep-4);
+  const double v43 = SM_KOP(FMA, F64, v41, v7, -0x1.249249237ec98p-3);
+  const double v45 = SM_KOP(FMA, F64, v43, v7, 0x1.99999999955aep-3);
+  const double v47 = SM_KOP(FMA, F64, v45, v7, -0x1.5555555555526p-2);
+  const double v48 = SM_KOP(FMA, F64, v8, v47, v6);
+  const double v50 = SM_KOP(SUB, F64, 0x1.921fb54442d18p+0, v48);
+  const double v51 = SM_KOP(SELECT, F64, v3, v50, v48);
+  return SM_KOP(COPYSIGN, F64, v51, x);
+}
+
+static inline float sm_fn_atan2_f32(float x, float y) {
+  const float v2 = SM_KOP(ABS, F32, x);
+  const float v3 = SM_KOP(ABS, F32, y);
+  const bool v4 = SM_KOP(LT, F32, v3, v2);
+  const float v5 = SM_KOP(SELECT, F32, v4, v3, v2);
+  const float v6 = SM_KOP(SELECT, F32, v4, v2, v3);
+  const bool v7 = SM_KOP(EQ, F32, v5, v6);
+  const bool v9 = SM_KOP(EQ, F32, v6, 0x0p+0f);
+  const float v11 = SM_KOP(SELECT, F32, v9, 0x0p+0f, 0x1p+0f);
+  const float v12 = SM_KOP(DIV, F32, v5, v6);
+  const float v13 = SM_KOP(SELECT, F32, v7, v11, v12);
+  const float v14 = SM_KOP(MUL, F32, v13, v13);
+  const float v15 = SM_KOP(MUL, F32, v14, v13);
+  const float v18 = SM_KOP(FMA, F32, 0x1.7ea916p-9f, v14, -0x1.0c18bp-6f);
+  const float v20 = SM_KOP(FMA, F32, v18, v14, 0x1.61ef1ep-5f);
+  const float v22 = SM_KOP(FMA, F32, v20, v14, -0x1.3550f2p-4f);
+  const float v24 = SM_KOP(FMA, F32, v22, v14, 0x1.b4deb4p-4f);
+  const float v26 = SM_KOP(FMA, F32, v24, v14, -0x1.230a94p-3f);
+  const float v28 = SM_KOP(FMA, F32, v26, v14, 0x1.9978ecp-3f);
+  const float v30 = SM_KOP(FMA, F32, v28, v14, -0x1.5554dcp-2f);
+  const float v31 = SM_KOP(FMA, F32, v15, v30, v13);
+  const float v33 = SM_KOP(SUB, F32, 0x1.921fb6p+0f, v31);
+  const float v34 = SM_KOP(SELECT, F32, v4, v33, v31);
+  const bool v35 = SM_KOP(SIGNBIT, F32, y);
+  const float v37 = SM_KOP(SUB, F32, 0x1.921fb6p+1f, v34);
+  const float v38 = SM_KOP(SELECT, F32, v35, v37, v34);
+  return SM_KOP(COPYSIGN, F32, v38, x);
+}
+
+static inline double sm_fn_atan2_f64(double x, double y) {
+  const double v2 = SM_KOP(ABS, F64, x);
+  const double v3 = SM_KOP(ABS, F64, y);
+  const bool v4 = SM_KOP(LT, F64, v3, v2);
+  const double v5 = SM_KOP(SELECT, F64, v4, v3, v2);
+  const double v6 = SM_KOP(SELECT, F64, v4, v2, v3);
+  const bool v7 = SM_KOP(EQ, F64, v5, v6);
+  const bool v9 = SM_KOP(EQ, F64, v6, 0x0p+0);
+  const double v11 = SM_KOP(SELECT, F64, v9, 0x0p+0, 0x1p+0);
+  const double v12 = SM_KOP(DIV, F64, v5, v6);
+  const double v13 = SM_KOP(SELECT, F64, v7, v11, v12);
+  const double v14 = SM_KOP(MUL, F64, v13, v13);
+  const double v15 = SM_KOP(MUL, F64, v14, v13);
+  const double v18 = SM_KOP(FMA, F64, 0x1.b9cf1681772fbp-17, v14, -0x1.3dedadcf0c481p-13);
+  const double v20 = SM_KOP(FMA, F64, v18, v14, 0x1.b28b9fb7e77fap-11);
+  const double v22 = SM_KOP(FMA, F64, v20, v14, -0x1.793eb4e25e5fap-9);
+  const double v24 = SM_KOP(FMA, F64, v22, v14, 0x1.d6cea8b3c88aap-8);
+  const double v26 = SM_KOP(FMA, F64, v24, v14, -0x1.c6f1064b57ae5p-7);
+  const double v28 = SM_KOP(FMA, F64, v26, v14, 0x1.67ec4c088aa93p-6);
+  const double v30 = SM_KOP(FMA, F64, v28, v14, -0x1.e9bbc9202c15bp-6);
+  const double v32 = SM_KOP(FMA, F64, v30, v14, 0x1.2c1bcddfb8c73p-5);
+  const double v34 = SM_KOP(FMA, F64, v32, v14, -0x1.599b72e7da205p-5);
+  const double v36 = SM_KOP(FMA, F64, v34, v14, 0x1.82d7cf59ecee7p-5);
+  const double v38 = SM_KOP(FMA, F64, v36, v14, -0x1.ae5da0a9e233cp-5);
+  const double v40 = SM_KOP(FMA, F64, v38, v14, 0x1.e1bb7bc1a0c3fp-5);
+  const double v42 = SM_KOP(FMA, F64, v40, v14, -0x1.110e4dfc20ecfp-4);
+  const double v44 = SM_KOP(FMA, F64, v42, v14, 0x1.3b1366459a1dep-4);
+  const double v46 = SM_KOP(FMA, F64, v44, v14, -0x1.745d11a8a5882p-4);
+  const double v48 = SM_KOP(FMA, F64, v46, v14, 0x1.c71c717f935ep-4);
+  const double v50 = SM_KOP(FMA, F64, v48, v14, -0x1.249249237ec98p-3);
+  const double v52 = SM_KOP(FMA, F64, v50, v14, 0x1.99999999955aep-3);
+  const double v54 = SM_KOP(FMA, F64, v52, v14, -0x1.5555555555526p-2);
+  const double v55 = SM_KOP(FMA, F64, v15, v54, v13);
+  const double v57 = SM_KOP(SUB, F64, 0x1.921fb54442d18p+0, v55);
+  const double v58 = SM_KOP(SELECT, F64, v4, v57, v55);
+  const bool v59 = SM_KOP(SIGNBIT, F64, y);
+  const double v61 = SM_KOP(SUB, F64, 0x1.921fb54442d18p+1, v58);
+  const double v62 = SM_KOP(SELECT, F64, v59, v61, v58);
+  return SM_KOP(COPYSIGN, F64, v62, x);
+}
+
+static inline float sm_fn_asin_f32(float x) {
+  const float v1 = SM_KOP(ABS, F32, x);
+  const bool v3 = SM_KOP(LT, F32, 0x1p-1f, v1);
+  const float v5 = SM_KOP(FMA, F32, v1, -0x1p-1f, 0x1p-1f);
+  const float v6 = SM_KOP(MUL, F32, v1, v1);
+  const float v7 = SM_KOP(SELECT, F32, v3, v5, v6);
+  const float v8 = SM_KOP(SQRT, F32, v7);
+  const float v9 = SM_KOP(SELECT, F32, v3, v8, v1);
+  const float v10 = SM_KOP(MUL, F32, v9, v7);
+  const float v13 = SM_KOP(FMA, F32, 0x1.596d6p-5f, v7, 0x1.8c2d84p-6f);
+  const float v15 = SM_KOP(FMA, F32, v13, v7, 0x1.747d06p-5f);
+  const float v17 = SM_KOP(FMA, F32, v15, v7, 0x1.3301fcp-4f);
+  const float v19 = SM_KOP(FMA, F32, v17, v7, 0x1.5555c8p-3f);
+  const float v20 = SM_KOP(FMA, F32, v10, v19, v9);
+  const float v23 = SM_KOP(FMA, F32, v20, -0x1p+1f, 0x1.921fb6p+0f);
+  const float v24 = SM_KOP(SELECT, F32, v3, v23, v20);
+  return SM_KOP(COPYSIGN, F32, v24, x);
+}
+
+static inline double sm_fn_asin_f64(double x) {
+  const double v1 = SM_KOP(ABS, F64, x);
+  const bool v3 = SM_KOP(LT, F64, 0x1p-1, v1);
+  const double v5 = SM_KOP(FMA, F64, v1, -0x1p-1, 0x1p-1);
+  const double v6 = SM_KOP(MUL, F64, v1, v1);
+  const double v7 = SM_KOP(SELECT, F64, v3, v5, v6);
+  const double v8 = SM_KOP(SQRT, F64, v7);
+  const double v9 = SM_KOP(SELECT, F64, v3, v8, v1);
+  const double v10 = SM_KOP(MUL, F64, v9, v7);
+  const double v13 = SM_KOP(FMA, F64, 0x1.05a007b270092p-5, v7, -0x1.0a6356633e1c3p-6);
+  const double v15 = SM_KOP(FMA, F64, v13, v7, 0x1.404e2fee9c08cp-6);
+  const double v17 = SM_KOP(FMA, F64, v15, v7, 0x1.ab50335dc9c75p-8);
+  const double v19 = SM_KOP(FMA, F64, v17, v7, 0x1.8ed139e0c6e17p-7);
+  const double v21 = SM_KOP(FMA, F64, v19, v7, 0x1.c6fbaa3940972p-7);
+  const double v23 = SM_KOP(FMA, F64, v21, v7, 0x1.1c6bfba48887bp-6);
+  const double v25 = SM_KOP(FMA, F64, v23, v7, 0x1.6e89f29c3edd5p-6);
+  const double v27 = SM_KOP(FMA, F64, v25, v7, 0x1.f1c72c49760e6p-6);
+  const double v29 = SM_KOP(FMA, F64, v27, v7, 0x1.6db6db424aec7p-5);
+  const double v31 = SM_KOP(FMA, F64, v29, v7, 0x1.333333336ec38p-4);
+  const double v33 = SM_KOP(FMA, F64, v31, v7, 0x1.555555555538ep-3);
+  const double v34 = SM_KOP(FMA, F64, v10, v33, v9);
+  const double v37 = SM_KOP(FMA, F64, v34, -0x1p+1, 0x1.921fb54442d18p+0);
+  const double v38 = SM_KOP(SELECT, F64, v3, v37, v34);
+  return SM_KOP(COPYSIGN, F64, v38, x);
+}
+
+static inline float sm_fn_acos_f32(float x) {
+  const float v1 = SM_KOP(ABS, F32, x);
+  const bool v3 = SM_KOP(LT, F32, 0x1p-1f, v1);
+  const float v5 = SM_KOP(FMA, F32, v1, -0x1p-1f, 0x1p-1f);
+  const float v6 = SM_KOP(MUL, F32, v1, v1);
+  const float v7 = SM_KOP(SELECT, F32, v3, v5, v6);
+  const float v8 = SM_KOP(SQRT, F32, v7);
+  const float v9 = SM_KOP(SELECT, F32, v3, v8, v1);
+  const float v10 = SM_KOP(MUL, F32, v9, v7);
+  const float v13 = SM_KOP(FMA, F32, 0x1.596d6p-5f, v7, 0x1.8c2d84p-6f);
+  const float v15 = SM_KOP(FMA, F32, v13, v7, 0x1.747d06p-5f);
+  const float v17 = SM_KOP(FMA, F32, v15, v7, 0x1.3301fcp-4f);
+  const float v19 = SM_KOP(FMA, F32, v17, v7, 0x1.5555c8p-3f);
+  const float v20 = SM_KOP(FMA, F32, v10, v19, v9);
+  const float v21 = SM_KOP(ADD, F32, v20, v20);
+  const bool v23 = SM_KOP(LT, F32, x, 0x0p+0f);
+  const float v25 = SM_KOP(SUB, F32, 0x1.921fb6p+1f, v21);
+  const float v26 = SM_KOP(SELECT, F32, v23, v25, v21);
+  const float v27 = SM_KOP(COPYSIGN, F32, v20, x);
+  const float v29 = SM_KOP(SUB, F32, 0x1.921fb6p+0f, v27);
+  return SM_KOP(SELECT, F32, v3, v26, v29);
+}
+
+static inline double sm_fn_acos_f64(double x) {
+  const double v1 = SM_KOP(ABS, F64, x);
+  const bool v3 = SM_KOP(LT, F64, 0x1p-1, v1);
+  const double v5 = SM_KOP(FMA, F64, v1, -0x1p-1, 0x1p-1);
+  const double v6 = SM_KOP(MUL, F64, v1, v1);
+  const double v7 = SM_KOP(SELECT, F64, v3, v5, v6);
+  const double v8 = SM_KOP(SQRT, F64, v7);
+  const double v9 = SM_KOP(SELECT, F64, v3, v8, v1);
+  const double v10 = SM_KOP(MUL, F64, v9, v7);
+  const double v13 = SM_KOP(FMA, F64, 0x1.05a007b270092p-5, v7, -0x1.0a6356633e1c3p-6);
+  const double v15 = SM_KOP(FMA, F64, v13, v7, 0x1.404e2fee9c08cp-6);
+  const double v17 = SM_KOP(FMA, F64, v15, v7, 0x1.ab50335dc9c75p-8);
+  const double v19 = SM_KOP(FMA, F64, v17, v7, 0x1.8ed139e0c6e17p-7);
+  const double v21 = SM_KOP(FMA, F64, v19, v7, 0x1.c6fbaa3940972p-7);
+  const double v23 = SM_KOP(FMA, F64, v21, v7, 0x1.1c6bfba48887bp-6);
+  const double v25 = SM_KOP(FMA, F64, v23, v7, 0x1.6e89f29c3edd5p-6);
+  const double v27 = SM_KOP(FMA, F64, v25, v7, 0x1.f1c72c49760e6p-6);
+  const double v29 = SM_KOP(FMA, F64, v27, v7, 0x1.6db6db424aec7p-5);
+  const double v31 = SM_KOP(FMA, F64, v29, v7, 0x1.333333336ec38p-4);
+  const double v33 = SM_KOP(FMA, F64, v31, v7, 0x1.555555555538ep-3);
+  const double v34 = SM_KOP(FMA, F64, v10, v33, v9);
+  const double v35 = SM_KOP(ADD, F64, v34, v34);
+  const bool v37 = SM_KOP(LT, F64, x, 0x0p+0);
+  const double v39 = SM_KOP(SUB, F64, 0x1.921fb54442d18p+1, v35);
+  const double v40 = SM_KOP(SELECT, F64, v37, v39, v35);
+  const double v41 = SM_KOP(COPYSIGN, F64, v34, x);
+  const double v43 = SM_KOP(SUB, F64, 0x1.921fb54442d18p+0, v41);
+  return SM_KOP(SELECT, F64, v3, v40, v43);
+}
+
+static inline float sm_fn_erf_f32(float x) {
+  const float v1 = SM_KOP(ABS, F32, x);
+  const float v2 = SM_KOP(MUL, F32, v1, v1);
+  const float v5 = SM_KOP(FMA, F32, 0x1.4771fcp-14f, v2, -0x1.a3515ep-11f);
+  const float v7 = SM_KOP(FMA, F32, v5, v2, 0x1.53f224p-8f);
+  const float v9 = SM_KOP(FMA, F32, v7, v2, -0x1.b7f71ap-6f);
+  const float v11 = SM_KOP(FMA, F32, v9, v2, 0x1.ce2ce6p-4f);
+  const float v13 = SM_KOP(FMA, F32, v11, v2, -0x1.81273ep-2f);
+  const float v15 = SM_KOP(FMA, F32, v13, v2, 0x1.06eba8p-3f);
+  const float v16 = SM_KOP(FMA, F32, v1, v15, v1);
+  const bool v18 = SM_KOP(LT, F32, 0x1p+2f, v1);
+  const float v19 = SM_KOP(SELECT, F32, v18, 0x1p+2f, v1);
+  const float v22 = SM_KOP(FMA, F32, 0x1.3ea63ep-12f, v19, -0x1.2d512ep-8f);
+  const float v24 = SM_KOP(FMA, F32, v22, v19, 0x1.0d717ap-5f);
+  const float v26 = SM_KOP(FMA, F32, v24, v19, -0x1.36946p-3f);
+  const float v28 = SM_KOP(FMA, F32, v26, v19, -0x1.d5a9dp-1f);
+  const float v30 = SM_KOP(FMA, F32, v28, v19, -0x1.a0c80cp+0f);
+  const float v31 = SM_KOP(MUL, F32, v19, v30);
+  const float v32 = SM_KOP(ROUND, F32, v31);
+  const float v33 = SM_KOP(SUB, F32, v31, v32);
+  const float v36 = SM_KOP(FMA, F32, 0x1.41a72p-13f, v33, 0x1.5f0be6p-10f);
+  const float v38 = SM_KOP(FMA, F32, v36, v33, 0x1.3b2daep-7f);
+  const float v40 = SM_KOP(FMA, F32, v38, v33, 0x1.c6af76p-5f);
+  const float v42 = SM_KOP(FMA, F32, v40, v33, 0x1.ebfbdcp-3f);
+  const float v44 = SM_KOP(FMA, F32, v42, v33, 0x1.62e43p-1f);
+  const float v46 = SM_KOP(FMA, F32, v44, v33, 0x1p+0f);
+  const float v47 = SM_KOP(LDEXP, F32, v46, v32);
+  const float v48 = SM_KOP(SUB, F32, 0x1p+0f, v47);
+  const bool v49 = SM_KOP(LT, F32, v1, 0x1p+0f);
+  const float v50 = SM_KOP(SELECT, F32, v49, v16, v48);
+  return SM_KOP(COPYSIGN, F32, v50, x);
+}
+
+static inline double sm_fn_erf_f64(double x) {
+  const double v1 = SM_KOP(ABS, F64, x);
+  const double v2 = SM_KOP(MUL, F64, v1, v1);
+  const double v5 = SM_KOP(FMA, F64, -0x1.9ec19d4efed3fp-31, v2, 0x1.d2b7ef9f81bd6p-27);
+  const double v7 = SM_KOP(FMA, F64, v5, v2, -0x1.5b62c1273db3ep-23);
+  const double v9 = SM_KOP(FMA, F64, v7, v2, 0x1.b964ac870dd2bp-20);
+  const double v11 = SM_KOP(FMA, F64, v9, v2, -0x1.f4c785d54e15dp-17);
+  const double v13 = SM_KOP(FMA, F64, v11, v2, 0x1.f9a28bf7da27cp-14);
+  const double v15 = SM_KOP(FMA, F64, v13, v2, -0x1.c02dae4781da3p-11);
+  const double v17 = SM_KOP(FMA, F64, v15, v2, 0x1.565bccec0dc3ep-8);
+  const double v19 = SM_KOP(FMA, F64, v17, v2, -0x1.b82ce31194d08p-6);
+  const double v21 = SM_KOP(FMA, F64, v19, v2, 0x1.ce2f21a03f3fep-4);
+  const double v23 = SM_KOP(FMA, F64, v21, v2, -0x1.812746b037997p-2);
+  const double v25 = SM_KOP(FMA, F64, v23, v2, 0x1.06eba8214db68p-3);
+  const double v26 = SM_KOP(FMA, F64, v1, v25, v1);
+  const bool v28 = SM_KOP(LT, F64, 0x1.8p+2, v1);
+  const double v29 = SM_KOP(SELECT, F64, v28, 0x1.8p+2, v1);
+  const double v31 = SM_KOP(SUB, F64, v29, 0x1p+0);
+  const double v34 = SM_KOP(FMA, F64, -0x1.f45ad1ab780e4p-38, v31, 0x1.7ef4f07354f07p-33);
+  const double v36 = SM_KOP(FMA, F64, v34, v31, -0x1.083cfccd98bafp-29);
+  const double v38 = SM_KOP(FMA, F64, v36, v31, 0x1.aa2c6cc221951p-27);
+  const double v40 = SM_KOP(FMA, F64, v38, v31, -0x1.a18bee45aa482p-25);
+  const double v42 = SM_KOP(FMA, F64, v40, v31, 0x1.6c7c6ec504d81p-24);
+  const double v44 = SM_KOP(FMA, F64, v42, v31, 0x1.3ad668071e5b5p-22);
+  const double v46 = SM_KOP(FMA, F64, v44, v31, -0x1.9c637cd9c932p-19);
+  const double v48 = SM_KOP(FMA, F64, v46, v31, 0x1.d4117fa666f89p-17);
+  const double v50 = SM_KOP(FMA, F64, v48, v31, -0x1.49257936fb2dbp-15);
+  const double v52 = SM_KOP(FMA, F64, v50, v31, 0x1.3e3b6265c6ef3p-15);
+  const double v54 = SM_KOP(FMA, F64, v52, v31, 0x1.6701cbde69f9bp-12);
+  const double v56 = SM_KOP(FMA, F64, v54, v31, -0x1.7603daa13031cp-9);
+  const double v58 = SM_KOP(FMA, F64, v56, v31, 0x1.da5764189f06cp-7);
+  const double v60 = SM_KOP(FMA, F64, v58, v31, -0x1.eb31368621348p-5);
+  const double v62 = SM_KOP(FMA, F64, v60, v31, -0x1.37627e9b5d722p+0);
+  const double v64 = SM_KOP(FMA, F64, v62, v31, -0x1.e75328fe78c3p+1);
+  const double v66 = SM_KOP(FMA, F64, v64, v31, -0x1.558eada6637f3p+1);
+  const double v67 = SM_KOP(ROUND, F64, v66);
+  const double v68 = SM_KOP(SUB, F64, v66, v67);
+  const double v71 = SM_KOP(FMA, F64, 0x1.c132a0c55c24ap-32, v68, 0x1.e5ff1d0accaa4p-28);
+  const double v73 = SM_KOP(FMA, F64, v71, v68, 0x1.b5412ce244866p-24);
+  const double v75 = SM_KOP(FMA, F64, v73, v68, 0x1.62bfd74d2594ep-20);
+  const double v77 = SM_KOP(FMA, F64, v75, v68, 0x1.ffcbee2432928p-17);
+  const double v79 = SM_KOP(FMA, F64, v77, v68, 0x1.43091308e6491p-13);
+  const double v81 = SM_KOP(FMA, F64, v79, v68, 0x1.5d87fe7bd03abp-10);
+  const double v83 = SM_KOP(FMA, F64, v81, v68, 0x1.3b2ab6fba1d93p-7);
+  const double v85 = SM_KOP(FMA, F64, v83, v68, 0x1.c6b08d7048e41p-5);
+  const double v87 = SM_KOP(FMA, F64, v85, v68, 0x1.ebfbdff82c599p-3);
+  const double v89 = SM_KOP(FMA, F64, v87, v68, 0x1.62e42fefa39f3p-1);
+  const double v90 = SM_KOP(FMA, F64, v89, v68, 0x1p+0);
+  const double v91 = SM_KOP(LDEXP, F64, v90, v67);
+  const double v92 = SM_KOP(SUB, F64, 0x1p+0, v91);
+  const bool v93 = SM_KOP(LT, F64, v1, 0x1p+0);
+  const double v94 = SM_KOP(SELECT, F64, v93, v26, v92);
+  return SM_KOP(COPYSIGN, F64, v94, x);
+}
+
+static inline float sm_fn_pow_f32(float x, float y) {
+  const float v2 = SM_KOP(ABS, F32, x);
+  const double v3 = SM_KOP_CONVERT(CAST, F64, F32, v2);
+  const uint64_t v4 = SM_KOP_CONVERT(BITCAST, U64, F64, v3);
+  const uint64_t v6 = SM_KOP(ADD, U64, v4, UINT64_C(0x95f619980c433));
+  const uint64_t v8 = SM_KOP(AND, U64, v6, UINT64_C(0xfffffffffffff));
+  const uint64_t v10 = SM_KOP(ADD, U64, v8, UINT64_C(0x3fe6a09e667f3bcd));
+  const double v11 = SM_KOP_CONVERT(BITCAST, F64, U64, v10);
+  const double v13 = SM_KOP(SUB, F64, v11, 0x1p+0);
+  const uint64_t v15 = SM_KOP(SHR, U64, v6, UINT64_C(0x34));
+  const uint64_t v17 = SM_KOP(OR, U64, v15, UINT64_C(0x4330000000000000));
+  const double v18 = SM_KOP_CONVERT(BITCAST, F64, U64, v17);
+  const double v20 = SM_KOP(SUB, F64, v18, 0x1p+52);
+  const double v22 = SM_KOP(ADD, F64, v13, 0x1p+1);
+  const double v23 = SM_KOP(DIV, F64, v13, v22);
+  const double v24 = SM_KOP(MUL, F64, v23, v23);
+  const double v27 = SM_KOP(FMA, F64, 0x1.5ceb9de26e2b5p-2, v24, 0x1.a58d585ee90bp-2);
+  const double v29 = SM_KOP(FMA, F64, v27, v24, 0x1.27778057d8bfp-1);
+  const double v31 = SM_KOP(FMA, F64, v29, v24, 0x1.ec709d122bdc6p-1);
+  const double v33 = SM_KOP(FMA, F64, v31, v24, 0x1.71547652bee89p+1);
+  const double v35 = SM_KOP(SUB, F64, v20, 0x1.ff8p+9);
+  const double v36 = SM_KOP(FMA, F64, v23, v33, v35);
+  const bool v38 = SM_KOP(EQ, F32, v2, 0x0p+0f);
+  const double v40 = SM_KOP(SELECT, F64, v38, -INFINITY, v36);
+  const bool v42 = SM_KOP(LT, F32, v2, INFINITY);
+  const double v43 = SM_KOP(SELECT, F64, v42, v40, v3);
+  const bool v45 = SM_KOP(EQ, F32, v2, 0x1p+0f);
+  const double v46 = SM_KOP_CONVERT(CAST, F64, F32, y);
+  const double v47 = SM_KOP(MUL, F64, v46, v43);
+  const double v49 = SM_KOP(SELECT, F64, v45, 0x0p+0, v47);
+  const bool v51 = SM_KOP(LT, F64, 0x1.02p+7, v49);
+  const double v52 = SM_KOP(SELECT, F64, v51, 0x1.02p+7, v49);
+  const bool v54 = SM_KOP(LT, F64, v52, -0x1.2ep+7);
+  const double v55 = SM_KOP(SELECT, F64, v54, -0x1.2ep+7, v52);
+  const double v56 = SM_KOP(ROUND, F64, v55);
+  const float v57 = SM_KOP_CONVERT(CAST, F32, F64, v56);
+  const double v58 = SM_KOP(SUB, F64, v55, v56);
+  const float v59 = SM_KOP_CONVERT(CAST, F32, F64, v58);
+  const float v62 = SM_KOP(FMA, F32, 0x1.41a72p-13f, v59, 0x1.5f0be6p-10f);
+  const float v64 = SM_KOP(FMA, F32, v62, v59, 0x1.3b2daep-7f);
+  const float v66 = SM_KOP(FMA, F32, v64, v59, 0x1.c6af76p-5f);
+  const float v68 = SM_KOP(FMA, F32, v66, v59, 0x1.ebfbdcp-3f);
+  const float v70 = SM_KOP(FMA, F32, v68, v59, 0x1.62e43p-1f);
+  const float v71 = SM_KOP(FMA, F32, v70, v59, 0x1p+0f);
+  const float v72 = SM_KOP(LDEXP, F32, v71, v57);
+  const float v73 = SM_KOP(ROUND, F32, y);
+  const bool v74 = SM_KOP(EQ, F32, v73, y);
+  const float v76 = SM_KOP(MUL, F32, y, 0x1p-1f);
+  const float v77 = SM_KOP(ROUND, F32, v76);
+  const bool v78 = SM_KOP(NE, F32, v77, v76);
+  const bool v79 = SM_KOP(AND, BOOL, v74, v78);
+  const float v80 = SM_KOP(COPYSIGN, F32, v72, x);
+  const float v81 = SM_KOP(SELECT, F32, v79, v80, v72);
+  const bool v82 = SM_KOP(LT, F32, x, 0x0p+0f);
+  const bool v83 = SM_KOP(AND, BOOL, v82, v42);
+  const bool v84 = SM_KOP(NOT, BOOL, v74);
+  const bool v85 = SM_KOP(AND, BOOL, v83, v84);
+  const float v87 = SM_KOP(SELECT, F32, v85, NAN, v81);
+  const bool v88 = SM_KOP(EQ, F32, y, 0x0p+0f);
+  return SM_KOP(SELECT, F32, v88, 0x1p+0f, v87);
+}
+
+static inline double sm_fn_pow_f64(double x, double y) {
+  const double v2 = SM_KOP(ABS, F64, x);
+  const bool v4 = SM_KOP(LT, F64, v2, 0x1p-1022);
+  const double v6 = SM_KOP(MUL, F64, v2, 0x1p+54);
+  const double v7 = SM_KOP(SELECT, F64, v4, v6, v2);
+  const uint64_t v8 = SM_KOP_CONVERT(BITCAST, U64, F64, v7);
+  const uint64_t v10 = SM_KOP(ADD, U64, v8, UINT64_C(0x95f619980c433));
+  const uint64_t v12 = SM_KOP(AND, U64, v10, UINT64_C(0xfffffffffffff));
+  const uint64_t v14 = SM_KOP(ADD, U64, v12, UINT64_C(0x3fe6a09e667f3bcd));
+  const double v15 = SM_KOP_CONVERT(BITCAST, F64, U64, v14);
+  const double v17 = SM_KOP(SUB, F64, v15, 0x1p+0);
+  const uint64_t v19 = SM_KOP(SHR, U64, v10, UINT64_C(0x34));
+  const uint64_t v21 = SM_KOP(OR, U64, v19, UINT64_C(0x4330000000000000));
+  const double v22 = SM_KOP_CONVERT(BITCAST, F64, U64, v21);
+  const double v24 = SM_KOP(SUB, F64, v22, 0x1p+52);
+  const double v27 = SM_KOP(SELECT, F64, v4, 0x1.0d4p+10, 0x1.ff8p+9);
+  const double v28 = SM_KOP(SUB, F64, v24, v27);
+  const double v30 = SM_KOP(ADD, F64, v17, 0x1p+1);
+  const double v31 = SM_KOP(SUB, F64, v30, 0x1p+1);
+  const double v32 = SM_KOP(SUB, F64, v17, v31);
+  const double v33 = SM_KOP(DIV, F64, 0x1p+0, v30);
+  const double v34 = SM_KOP(MUL, F64, v17, v33);
+  const double v35 = SM_KOP(NEG, F64, v34);
+  const double v36 = SM_KOP(FMA, F64, v35, v30, v17);
+  const double v37 = SM_KOP(MUL, F64, v34, v32);
+  const double v38 = SM_KOP(SUB, F64, v36, v37);
+  const double v39 = SM_KOP(MUL, F64, v38, v33);
+  const double v40 = SM_KOP(MUL, F64, v34, v34);
+  const double v41 = SM_KOP(NEG, F64, v40);
+  const double v42 = SM_KOP(FMA, F64, v34, v34, v41);
+  const double v43 = SM_KOP(MUL, F64, 0x1p+1, v34);
+  const double v44 = SM_KOP(MUL, F64, v43, v39);
+  const double v45 = SM_KOP(ADD, F64, v42, v44);
+  const double v48 = SM_KOP(FMA, F64, 0x1.0e43547fcb589p-4, v40, 0x1.0f7fd99663b91p-4);
+  const double v50 = SM_KOP(FMA, F64, v48, v40, 0x1.3b1eeca0f6511p-4);
+  const double v52 = SM_KOP(FMA, F64, v50, v40, 0x1.745ce9e0c0b59p-4);
+  const double v54 = SM_KOP(FMA, F64, v52, v40, 0x1.c71c722d6bc2cp-4);
+  const double v56 = SM_KOP(FMA, F64, v54, v40, 0x1.2492492457d3ep-3);
+  const double v58 = SM_KOP(FMA, F64, v56, v40, 0x1.9999999999b3p-3);
+  const double v59 = SM_KOP(MUL, F64, v40, v58);
+  const double v61 = SM_KOP(ADD, F64, 0x1.5555555555555p-2, v59);
+  const double v62 = SM_KOP(SUB, F64, 0x1.5555555555555p-2, v61);
+  const double v63 = SM_KOP(ADD, F64, v62, v59);
+  const double v65 = SM_KOP(ADD, F64, v63, 0x1.5555555555555p-56);
+  const double v66 = SM_KOP(MUL, F64, v40, v61);
+  const double v67 = SM_KOP(NEG, F64, v66);
+  const double v68 = SM_KOP(FMA, F64, v40, v61, v67);
+  const double v69 = SM_KOP(MUL, F64, v45, v61);
+  const double v70 = SM_KOP(FMA, F64, v40, v65, v69);
+  const double v71 = SM_KOP(ADD, F64, v68, v70);
+  const double v72 = SM_KOP(MUL, F64, v34, v66);
+  const double v73 = SM_KOP(NEG, F64, v72);
+  const double v74 = SM_KOP(FMA, F64, v34, v66, v73);
+  const double v75 = SM_KOP(MUL, F64, v39, v66);
+  const double v76 = SM_KOP(FMA, F64, v34, v71, v75);
+  const double v77 = SM_KOP(ADD, F64, v74, v76);
+  const double v78 = SM_KOP(ADD, F64, v34, v72);
+  const double v79 = SM_KOP(SUB, F64, v34, v78);
+  const double v80 = SM_KOP(ADD, F64, v79, v72);
+  const double v81 = SM_KOP(ADD, F64, v77, v39);
+  const double v82 = SM_KOP(ADD, F64, v80, v81);
+  const double v84 = SM_KOP(MUL, F64, v78, 0x1.71547652b82fep+1);
+  const double v85 = SM_KOP(NEG, F64, v84);
+  const double v86 = SM_KOP(FMA, F64, v78, 0x1.71547652b82fep+1, v85);
+  const double v87 = SM_KOP(MUL, F64, v82, 0x1.71547652b82fep+1);
+  const double v89 = SM_KOP(FMA, F64, v78, 0x1.777d0ffda0d24p-55, v87);
+  const double v90 = SM_KOP(ADD, F64, v86, v89);
+  const double v91 = SM_KOP(ADD, F64, v28, v84);
+  const double v92 = SM_KOP(SUB, F64, v28, v91);
+  const double v93 = SM_KOP(ADD, F64, v92, v84);
+  const double v94 = SM_KOP(ADD, F64, v93, v90);
+  const bool v96 = SM_KOP(EQ, F64, v2, 0x0p+0);
+  const double v98 = SM_KOP(SELECT, F64, v96, -INFINITY, v91);
+  const bool v100 = SM_KOP(LT, F64, v2, INFINITY);
+  const double v101 = SM_KOP(SELECT, F64, v100, v98, v2);
+  const double v102 = SM_KOP(MUL, F64, y, v101);
+  const double v103 = SM_KOP(NEG, F64, v102);
+  const double v104 = SM_KOP(FMA, F64, y, v101, v103);
+  const double v105 = SM_KOP(MUL, F64, y, v94);
+  const double v106 = SM_KOP(ADD, F64, v104, v105);
+  const double v107 = SM_KOP(ABS, F64, v102);
+  const bool v109 = SM_KOP(LT, F64, v107, 0x1.13p+10);
+  const double v110 = SM_KOP(SELECT, F64, v109, v106, 0x0p+0);
+  const bool v111 = SM_KOP(EQ, F64, v2, 0x1p+0);
+  const double v112 = SM_KOP(SELECT, F64, v111, 0x0p+0, v102);
+  const bool v114 = SM_KOP(LT, F64, 0x1.004p+10, v112);
+  const double v115 = SM_KOP(SELECT, F64, v114, 0x1.004p+10, v112);
+  const bool v117 = SM_KOP(LT, F64, v115, -0x1.0dp+10);
+  const double v118 = SM_KOP(SELECT, F64, v117, -0x1.0dp+10, v115);
+  const double v119 = SM_KOP(ROUND, F64, v118);
+  const double v120 = SM_KOP(SUB, F64, v118, v119);
+  const double v121 = SM_KOP(ADD, F64, v120, v110);
+  const double v124 = SM_KOP(FMA, F64, 0x1.c132a0c55c24ap-32, v121, 0x1.e5ff1d0accaa4p-28);
+  const double v126 = SM_KOP(FMA, F64, v124, v121, 0x1.b5412ce244866p-24);
+  const double v128 = SM_KOP(FMA, F64, v126, v121, 0x1.62bfd74d2594ep-20);
+  const double v130 = SM_KOP(FMA, F64, v128, v121, 0x1.ffcbee2432928p-17);
+  const double v132 = SM_KOP(FMA, F64, v130, v121, 0x1.43091308e6491p-13);
+  const double v134 = SM_KOP(FMA, F64, v132, v121, 0x1.5d87fe7bd03abp-10);
+  const double v136 = SM_KOP(FMA, F64, v134, v121, 0x1.3b2ab6fba1d93p-7);
+  const double v138 = SM_KOP(FMA, F64, v136, v121, 0x1.c6b08d7048e41p-5);
+  const double v140 = SM_KOP(FMA, F64, v138, v121, 0x1.ebfbdff82c599p-3);
+  const double v142 = SM_KOP(FMA, F64, v140, v121, 0x1.62e42fefa39f3p-1);
+  const double v143 = SM_KOP(FMA, F64, v142, v121, 0x1p+0);
+  const double v144 = SM_KOP(LDEXP, F64, v143, v119);
+  const double v145 = SM_KOP(ROUND, F64, y);
+  const bool v146 = SM_KOP(EQ, F64, v145, y);
+  const double v148 = SM_KOP(MUL, F64, y, 0x1p-1);
+  const double v149 = SM_KOP(ROUND, F64, v148);
+  const bool v150 = SM_KOP(NE, F64, v149, v148);
+  const bool v151 = SM_KOP(AND, BOOL, v146, v150);
+  const double v152 = SM_KOP(COPYSIGN, F64, v144, x);
+  const double v153 = SM_KOP(SELECT, F64, v151, v152, v144);
+  const bool v154 = SM_KOP(LT, F64, x, 0x0p+0);
+  const bool v155 = SM_KOP(AND, BOOL, v154, v100);
+  const bool v156 = SM_KOP(NOT, BOOL, v146);
+  const bool v157 = SM_KOP(AND, BOOL, v155, v156);
+  const double v159 = SM_KOP(SELECT, F64, v157, NAN, v153);
+  const bool v160 = SM_KOP(EQ, F64, y, 0x0p+0);
+  return SM_KOP(SELECT, F64, v160, 0x1p+0, v159);
+}
+
+static inline float sm_fn_hypot_f32(float x, float y) {
+  const double v2 = SM_KOP_CONVERT(CAST, F64, F32, x);
+  const double v3 = SM_KOP_CONVERT(CAST, F64, F32, y);
+  const double v4 = SM_KOP(MUL, F64, v3, v3);
+  const double v5 = SM_KOP(FMA, F64, v2, v2, v4);
+  const double v6 = SM_KOP(SQRT, F64, v5);
+  const float v7 = SM_KOP_CONVERT(CAST, F32, F64, v6);
+  const bool v8 = SM_KOP(ISINF, F32, x);
+  const bool v9 = SM_KOP(ISINF, F32, y);
+  const bool v10 = SM_KOP(OR, BOOL, v8, v9);
+  return SM_KOP(SELECT, F32, v10, INFINITY, v7);
+}
+
+static inline double sm_fn_hypot_f64(double x, double y) {
+  const double v2 = SM_KOP(ABS, F64, x);
+  const double v3 = SM_KOP(ABS, F64, y);
+  const bool v5 = SM_KOP(LT, F64, 0x1p+500, v2);
+  const bool v6 = SM_KOP(LT, F64, 0x1p+500, v3);
+  const bool v7 = SM_KOP(OR, BOOL, v5, v6);
+  const bool v9 = SM_KOP(LT, F64, v2, 0x1p-400);
+  const bool v10 = SM_KOP(LT, F64, v3, 0x1p-400);
+  const bool v11 = SM_KOP(AND, BOOL, v9, v10);
+  const double v14 = SM_KOP(SELECT, F64, v11, 0x1p+600, 0x1p+0);
+  const double v16 = SM_KOP(SELECT, F64, v7, 0x1p-600, v14);
+  const double v17 = SM_KOP(SELECT, F64, v11, 0x1p-600, 0x1p+0);
+  const double v18 = SM_KOP(SELECT, F64, v7, 0x1p+600, v17);
+  const double v19 = SM_KOP(MUL, F64, v2, v16);
+  const double v20 = SM_KOP(MUL, F64, v3, v16);
+  const double v21 = SM_KOP(MUL, F64, v20, v20);
+  const double v22 = SM_KOP(FMA, F64, v19, v19, v21);
+  const double v23 = SM_KOP(SQRT, F64, v22);
+  const double v24 = SM_KOP(MUL, F64, v23, v18);
+  const bool v25 = SM_KOP(ISINF, F64, x);
+  const bool v26 = SM_KOP(ISINF, F64, y);
+  const bool v27 = SM_KOP(OR, BOOL, v25, v26);
+  return SM_KOP(SELECT, F64, v27, INFINITY, v24);
+}
+
+static inline float sm_fn_rem_f32(float x, float y) {
+  const float v2 = SM_KOP(FMOD, F32, x, y);
+  const bool v4 = SM_KOP(LT, F32, v2, 0x0p+0f);
+  const bool v5 = SM_KOP(LT, F32, y, 0x0p+0f);
+  const bool v6 = SM_KOP(NE, BOOL, v4, v5);
+  const float v7 = SM_KOP(ADD, F32, v2, y);
+  const float v8 = SM_KOP(SELECT, F32, v6, v7, v2);
+  const bool v9 = SM_KOP(EQ, F32, v2, 0x0p+0f);
+  const float v10 = SM_KOP(COPYSIGN, F32, 0x0p+0f, y);
+  return SM_KOP(SELECT, F32, v9, v10, v8);
+}
+
+static inline double sm_fn_rem_f64(double x, double y) {
+  const double v2 = SM_KOP(FMOD, F64, x, y);
+  const bool v4 = SM_KOP(LT, F64, v2, 0x0p+0);
+  const bool v5 = SM_KOP(LT, F64, y, 0x0p+0);
+  const bool v6 = SM_KOP(NE, BOOL, v4, v5);
+  const double v7 = SM_KOP(ADD, F64, v2, y);
+  const double v8 = SM_KOP(SELECT, F64, v6, v7, v2);
+  const bool v9 = SM_KOP(EQ, F64, v2, 0x0p+0);
+  const double v10 = SM_KOP(COPYSIGN, F64, 0x0p+0, y);
+  return SM_KOP(SELECT, F64, v9, v10, v8);
+}
+
+#undef SM_KOP_OPERANDS
+#undef SM_KOP
+#undef SM_KOP_CONVERT
+
+#endif
