@@ -86,11 +86,33 @@ function(smelt_add_command)
   set_target_properties(smelt_command PROPERTIES OUTPUT_NAME smelt)
 endfunction()
 
-# opgen writes what follows from src/ir/ops.def: `opgen .` into the source tree, the
-# target `generated` into the build folder. It is built without the library.
+# opgen writes what follows from src/ir/ops.def and src/core/functions.def: `opgen .`
+# into the source tree, the target `generated` into the build folder. It is built
+# without the library. Its parts, all but opgen.c, are a library that tests can link.
 function(smelt_add_opgen)
   file(GLOB sources CONFIGURE_DEPENDS tools/opgen/*.c)
-  add_executable(opgen ${sources})
+  set(main ${PROJECT_SOURCE_DIR}/tools/opgen/opgen.c)
+  list(REMOVE_ITEM sources ${main})
+  add_library(opgen_parts STATIC ${sources})
+  smelt_compile_strictly(opgen_parts)
+  target_include_directories(opgen_parts INTERFACE ${PROJECT_SOURCE_DIR}/tools/opgen)
+  add_executable(opgen ${main})
   smelt_compile_strictly(opgen)
+  target_link_libraries(opgen PRIVATE opgen_parts)
   add_custom_target(generated COMMAND opgen ${PROJECT_BINARY_DIR}/generated)
+endfunction()
+
+# smelt_hash_sources(VARIABLE PATTERNS...): 16 hexadecimal digits that change with any
+# of the files. CMake runs again when one does.
+function(smelt_hash_sources variable)
+  file(GLOB sources CONFIGURE_DEPENDS ${ARGN})
+  set(hashes "")
+  foreach(source ${sources})
+    file(SHA256 ${source} hash)
+    string(APPEND hashes ${hash})
+  endforeach()
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${sources})
+  string(SHA256 hash "${hashes}")
+  string(SUBSTRING ${hash} 0 16 hash)
+  set(${variable} ${hash} PARENT_SCOPE)
 endfunction()

@@ -24,4 +24,9 @@ static inline void sm_unlock(sm_mutex *m) { (void)pthread_mutex_unlock(m); }
 bool sm_thread_inside(void);
 void sm_thread_set_inside(bool inside);
 
+/* Whether the calling thread is running a chunk of a pool's job; jobs that it
+ * starts there are its own alone (rt/pool.h). */
+bool sm_thread_in_job(void);
+void sm_thread_set_in_job(bool in_job);
+
 #endif

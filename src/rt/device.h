@@ -26,6 +26,7 @@ typedef struct sm_profile {
   int max_bindings;          /* buffers a kernel may bind, metadata included */
   bool chunked;              /* CPU style: a call runs a range of work items */
   uint64_t cache_bytes;      /* last-level cache; 0: results never bypass it */
+  int interpreter_width;     /* lanes of interpreted kernels; 0: kernels are always compiled */
 } sm_profile;
 
 typedef struct sm_device sm_device;
@@ -50,7 +51,6 @@ typedef struct sm_launch {
 
 typedef struct sm_driver {
   const char *name;   /* "cpu" */
-  const char *detail; /* what runs the code: "evaluator" */
   bool runs_kernels;  /* false: the op-level reference, compile and launch are NULL */
   /* `argument` is what follows "name:" in the device string, or NULL. */
   smelt_status (*open)(sm_device *device, const char *argument, smelt_error *err);
@@ -59,8 +59,11 @@ typedef struct sm_driver {
   void (*free)(sm_device *device, void *data, size_t bytes);
   smelt_status (*upload)(sm_device *device, void *to, const void *from, size_t bytes, smelt_error *err);
   smelt_status (*download)(sm_device *device, void *to, const void *from, size_t bytes, smelt_error *err);
-  /* Takes over the IR: on success it belongs to the kernel. */
+  /* Takes over the IR: on success it belongs to the kernel. ERR_UNSUPPORTED if
+   * there is no code for it; then `interpret` (optional) is given a kernel of
+   * the interpreter's width. */
   smelt_status (*compile)(sm_device *device, sm_kir_kernel *ir, sm_kernel **out, smelt_error *err);
+  smelt_status (*interpret)(sm_device *device, sm_kir_kernel *ir, sm_kernel **out, smelt_error *err);
   void (*release)(sm_device *device, sm_kernel *kernel);
   smelt_status (*launch)(sm_device *device, sm_kernel *kernel, const sm_launch *launch, smelt_error *err);
 } sm_driver;
@@ -70,6 +73,7 @@ struct sm_device {
   const sm_allocator *allocator;
   const sm_log *log;
   const sm_profile *profile;
+  const char *detail;             /* what runs its kernels: "llvm"; NULL: the profile's name says it */
   void *state;                    /* the driver's own */
   _Atomic uint64_t live_bytes;    /* of buffers */
 };
