@@ -60,7 +60,8 @@ SMELT_API smelt_status smelt_context_destroy(smelt_context *ctx, smelt_error *er
 SMELT_API smelt_status smelt_sync(smelt_context *ctx, smelt_error *err);
 
 /* Restarts the random stream: the same seed and the same sequence of random
- * operations give the same numbers on every device. Thread-safe. */
+ * operations give the same numbers on every device. ERR_ARGUMENT for NULL,
+ * ERR_REENTRANT from inside a callback. Thread-safe. */
 SMELT_API smelt_status smelt_seed(smelt_context *ctx, uint64_t seed);
 
 /* How operations run: "fusion<cpu<evaluator>>", "cpu<evaluator>", "ref".

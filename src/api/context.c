@@ -109,7 +109,7 @@ static void name_device(smelt_context *ctx) {
   const char *format = !driver->runs_kernels        ? "%s"
                        : ctx->fused.options.fusion ? "fusion<%s<%s>>"
                                                     : "%s<%s>";
-  const char *detail = driver->detail ? driver->detail : ctx->device.profile->name;
+  const char *detail = ctx->device.detail ? ctx->device.detail : ctx->device.profile->name;
   (void)snprintf(ctx->name, sizeof ctx->name, format, driver->name, detail);
 }
 
@@ -166,7 +166,7 @@ static smelt_status describe_leaks(const smelt_context *ctx, smelt_error *err) {
   const char *separator = ": ";
   for (const sm_tensor *t = ctx->stream.tensors; t; t = t->next) {
     char shape[SM_SHAPE_TEXT];
-    if (t->dead) continue;
+    if (!atomic_load(&t->refs)) continue;
     sm_text_addf(&text, "%st%" PRIu64 " %s made by %s", separator, t->id,
                  sm_shape_text(shape, t->dtype, &t->shape), t->origin);
     separator = ", ";
@@ -205,8 +205,7 @@ smelt_status smelt_sync(smelt_context *ctx, smelt_error *err) {
 
 smelt_status smelt_seed(smelt_context *ctx, uint64_t seed) {
   if (!ctx) return SMELT_ERR_ARGUMENT;
-  sm_stream_seed(&ctx->stream, seed);
-  return SMELT_OK;
+  return sm_stream_seed(&ctx->stream, seed);
 }
 
 const char *smelt_device_name(const smelt_context *ctx) { return ctx ? ctx->name : "none"; }

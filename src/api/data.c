@@ -17,10 +17,12 @@ static smelt_status check_source(const smelt_context *ctx, smelt_dtype dtype, in
   if (!ctx) return sm_error_set(err, SMELT_ERR_ARGUMENT, "the context is NULL");
   SM_TRY(sm_shape_make(shape, dtype, rank, dims, err));
   if (!data && sm_shape_count(shape) > 0) return sm_error_set(err, SMELT_ERR_ARGUMENT, "data is NULL");
-  if ((uintptr_t)data % smelt_dtype_size(dtype) != 0) {
-    return sm_error_set(err, SMELT_ERR_ARGUMENT, "data is not aligned for %s", smelt_dtype_name(dtype));
-  }
   return SMELT_OK;
+}
+
+static smelt_status check_alignment(smelt_dtype dtype, const void *data, smelt_error *err) {
+  if ((uintptr_t)data % smelt_dtype_size(dtype) == 0) return SMELT_OK;
+  return sm_error_set(err, SMELT_ERR_ARGUMENT, "data is not aligned for %s", smelt_dtype_name(dtype));
 }
 
 /* Uploads in pieces so that bools can be made 0 and 1 on the way. */
@@ -41,8 +43,8 @@ static smelt_status upload(sm_buffer *buffer, smelt_dtype dtype, const void *dat
   return buffer->device->driver->upload(buffer->device, buffer->data, data, buffer->bytes, err);
 }
 
-static smelt_status make_input(smelt_context *ctx, smelt_dtype dtype, const sm_shape *shape, sm_buffer *buffer,
-                               const char *origin, smelt_tensor **out, smelt_error *err) {
+static smelt_status make_input(smelt_context *ctx, smelt_dtype dtype, const sm_shape *shape,
+                               sm_buffer *buffer, const char *origin, smelt_tensor **out, smelt_error *err) {
   sm_tensor *t;
   SM_TRY(sm_stream_input(&ctx->stream, dtype, shape, buffer, origin, &t, err));
   *out = sm_reference_create((sm_target){.kind = SM_TARGET_TENSOR, .tensor = t});
@@ -76,6 +78,7 @@ smelt_tensor *smelt_wrap(smelt_context *ctx, smelt_dtype dtype, int rank, const 
   sm_buffer *buffer = NULL;
   smelt_tensor *t = NULL;
   smelt_status status = check_source(ctx, dtype, rank, dims, data, &shape, &err);
+  if (status == SMELT_OK) status = check_alignment(dtype, data, &err);
   if (status == SMELT_OK) {
     size_t bytes = (size_t)sm_shape_bytes(&shape, dtype);
     status = sm_buffer_wrap(&ctx->device, data, bytes, free_fn, user, &buffer, &err);
@@ -136,6 +139,11 @@ static smelt_status read_tensor(const char *user, sm_tensor *t, smelt_dtype dtyp
   return device->driver->download(device, buf, t->buffer->data, bytes, err);
 }
 
+static smelt_status tell_cause(const sm_cause *cause, smelt_error *err) {
+  if (err) *err = cause->error;
+  return cause->error.code;
+}
+
 static smelt_status read_target(const char *user, const sm_target *target, smelt_dtype dtype, void *buf,
                                 size_t bytes, smelt_error *err) {
   if (target->kind == SM_TARGET_SCALAR) return read_scalar(user, target->scalar, dtype, buf, bytes, err);
@@ -143,8 +151,7 @@ static smelt_status read_target(const char *user, const sm_target *target, smelt
     SM_TRY(sm_stream_check(target->tensor, err));
     return read_tensor(user, target->tensor, dtype, buf, bytes, err);
   }
-  if (err) *err = target->cause->error;
-  return target->cause->error.code;
+  return tell_cause(target->cause, err);
 }
 
 smelt_status smelt_read(const smelt_tensor *t, smelt_dtype dtype, void *buf, size_t bytes, smelt_error *err) {
@@ -162,33 +169,42 @@ smelt_status smelt_into_host(smelt_tensor *t, smelt_dtype dtype, void *buf, size
 
 /* --- Single elements ------------------------------------------------------------------------- */
 
-static smelt_status read_item(const smelt_tensor *t, const char *user, sm_scalar *out, smelt_error *err) {
-  sm_target target;
+static smelt_status read_element(const char *user, sm_tensor *t, sm_scalar *out, smelt_error *err) {
   sm_word word;
-  SM_TRY(sm_reference_peek(t, user, &target, err));
-  if (target.kind == SM_TARGET_SCALAR) {
-    *out = target.scalar;
-    return SMELT_OK;
-  }
-  smelt_dtype dtype = target.kind == SM_TARGET_TENSOR ? target.tensor->dtype : SMELT_DTYPE_NONE;
-  if (target.kind == SM_TARGET_TENSOR && sm_shape_count(&target.tensor->shape) != 1) {
+  SM_TRY(sm_stream_check(t, err));
+  if (sm_shape_count(&t->shape) != 1) {
     char shape[SM_SHAPE_TEXT];
     return sm_error_set(err, SMELT_ERR_SHAPE, "smelt_%s: %s does not have one element", user,
-                        sm_shape_text(shape, dtype, &target.tensor->shape));
+                        sm_shape_text(shape, t->dtype, &t->shape));
   }
-  SM_TRY(read_target(user, &target, dtype, &word, smelt_dtype_size(dtype), err));
-  *out = sm_scalar_of(dtype, &word);
+  SM_TRY(read_tensor(user, t, t->dtype, &word, smelt_dtype_size(t->dtype), err));
+  *out = sm_scalar_of(t->dtype, &word);
   return SMELT_OK;
+}
+
+static smelt_status read_item(const smelt_tensor *t, const char *user, sm_scalar *out, smelt_error *err) {
+  sm_target target;
+  SM_TRY(sm_reference_peek(t, user, &target, err));
+  if (target.kind == SM_TARGET_TENSOR) return read_element(user, target.tensor, out, err);
+  *out = target.scalar;
+  return target.kind == SM_TARGET_SCALAR ? SMELT_OK : tell_cause(target.cause, err);
 }
 
 smelt_status smelt_item_f64(const smelt_tensor *t, double *out, smelt_error *err) {
   sm_scalar s;
   SM_TRY(read_item(t, "item_f64", &s, err));
   switch (s.kind) {
-    case SM_KIND_FLOAT: *out = s.as.f64; return SMELT_OK;
-    case SM_KIND_SINT: *out = (double)s.as.i64; return SMELT_OK;
-    case SM_KIND_UINT: *out = (double)s.as.u64; return SMELT_OK;
-    default: return sm_error_set(err, SMELT_ERR_DTYPE, "smelt_item_f64: the tensor is bool");
+    case SM_KIND_FLOAT:
+      *out = s.as.f64;
+      return SMELT_OK;
+    case SM_KIND_SINT:
+      *out = (double)s.as.i64;
+      return SMELT_OK;
+    case SM_KIND_UINT:
+      *out = (double)s.as.u64;
+      return SMELT_OK;
+    default:
+      return sm_error_set(err, SMELT_ERR_DTYPE, "smelt_item_f64: the tensor is bool");
   }
 }
 
@@ -214,9 +230,7 @@ static smelt_status eval_one(const smelt_tensor *t, smelt_error *err) {
   sm_target target;
   SM_TRY(sm_reference_peek(t, "eval", &target, err));
   if (target.kind == SM_TARGET_TENSOR) return sm_stream_resolve(target.tensor, err);
-  if (target.kind == SM_TARGET_SCALAR) return SMELT_OK;
-  if (err) *err = target.cause->error;
-  return target.cause->error.code;
+  return target.kind == SM_TARGET_SCALAR ? SMELT_OK : tell_cause(target.cause, err);
 }
 
 smelt_status smelt_eval(const smelt_tensor *const *list, size_t n, smelt_error *err) {

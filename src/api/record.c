@@ -6,6 +6,7 @@
 #include "api/context_state.h"
 #include "api/reference.h"
 #include "base/error.h"
+#include "base/float_env.h"
 #include "ir/expr.h"
 #include "ir/infer.h"
 
@@ -62,7 +63,10 @@ static smelt_status fold(const taken_call *call, sm_scalar *out, smelt_error *er
 static smelt_tensor *record_scalars(const taken_call *call) {
   smelt_error err;
   sm_scalar result;
-  if (fold(call, &result, &err) != SMELT_OK) return poisoned(&err);
+  sm_float_env host = sm_float_env_enter();
+  smelt_status status = fold(call, &result, &err);
+  sm_float_env_leave(&host);
+  if (status != SMELT_OK) return poisoned(&err);
   return sm_reference_create((sm_target){.kind = SM_TARGET_SCALAR, .scalar = result});
 }
 

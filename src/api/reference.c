@@ -12,22 +12,22 @@
 /* --- Slots ------------------------------------------------------------------------- */
 
 typedef struct slot {
-  _Atomic uint32_t generation;  /* odd: in use */
+  _Atomic uint32_t generation; /* odd: in use */
   uint32_t next_free;
   sm_target target;
   /* For messages about a token that is gone: */
   const char *taker;
   const char *origin;
-  uint64_t tensor_id;  /* 0: a scalar or a poisoned tensor */
+  uint64_t tensor_id; /* 0: a scalar or a poisoned tensor */
   const void *owner;
 } slot;
 
 enum { FIRST_CHUNK = 1024, CHUNKS = 22, IMMORTAL = 1 /* slot 0, generation 1 */ };
 
 static struct {
-  sm_mutex lock;                   /* guards everything but chunks[] and generations */
-  _Atomic(slot *) chunks[CHUNKS];  /* chunk k has FIRST_CHUNK << k slots */
-  _Atomic uint32_t used;           /* slots handed out at least once, slot 0 included */
+  sm_mutex lock;                  /* guards everything but chunks[] and generations */
+  _Atomic(slot *) chunks[CHUNKS]; /* chunk k has FIRST_CHUNK << k slots */
+  _Atomic uint32_t used;          /* slots handed out at least once, slot 0 included */
   uint32_t free_head, free_tail, n_free;
 } table = {.lock = SM_MUTEX_INIT, .used = 1};
 
@@ -65,15 +65,16 @@ static uint32_t pop_slot(void) {
   return index;
 }
 
-static void push_slot(uint32_t index) {
+/* A slot whose token was taken waits at the end of the queue and remembers by
+ * whom. The lock is held. */
+static void push_slot(uint32_t index, const char *taker) {
   slot *s = slot_at(index);
+  s->taker = taker;
   if (atomic_load(&s->generation) >= UINT32_MAX - 1) return; /* used up: retired */
-  sm_lock(&table.lock);
   if (table.n_free) slot_at(table.free_tail)->next_free = index;
   else table.free_head = index;
   table.free_tail = index;
   table.n_free++;
-  sm_unlock(&table.lock);
 }
 
 /* --- Tokens ------------------------------------------------------------------------- */
@@ -104,18 +105,23 @@ static void count_reference(sm_target target, bool created) {
   sm_count(&target.tensor->stream->counters->live_references, created ? 1 : UINT64_MAX);
 }
 
-smelt_tensor *sm_reference_create(sm_target target) {
+/* A slot that describes `target`; 0 if there is none to be had. */
+static uint32_t claim_slot(sm_target target) {
   sm_lock(&table.lock);
   uint32_t index = pop_slot();
+  if (index) describe(slot_at(index), target);
   sm_unlock(&table.lock);
+  return index;
+}
+
+smelt_tensor *sm_reference_create(sm_target target) {
+  uint32_t index = claim_slot(target);
   if (!index) {
-    if (target.kind == SM_TARGET_TENSOR) sm_stream_drop(target.tensor);
-    sm_cause_drop(target.cause);
+    sm_target_release(target);
     return make_token(0, IMMORTAL);
   }
-  slot *s = slot_at(index);
-  describe(s, target);
   count_reference(target, true);
+  slot *s = slot_at(index);
   uint32_t generation = atomic_load(&s->generation) + 1;
   atomic_store(&s->generation, generation);
   return make_token(index, generation);
@@ -153,17 +159,20 @@ static void explain_stale(const smelt_tensor *token, const slot *s, const char *
     sm_error_set(err, SMELT_ERR_STALE, "smelt_%s: not a reference to a tensor", user);
   } else if (atomic_load(&s->generation) == generation_of(token) + 1 && s->taker) {
     name_tensor(s, name, sizeof name);
-    sm_error_set(err, SMELT_ERR_STALE, "smelt_%s: %s was taken by smelt_%s; use smelt_ref to keep it", user, name,
-                 s->taker);
+    sm_error_set(err, SMELT_ERR_STALE, "smelt_%s: %s was taken by smelt_%s; use smelt_ref to keep it", user,
+                 name, s->taker);
   } else {
     sm_error_set(err, SMELT_ERR_STALE, "smelt_%s: the reference was taken or dropped earlier", user);
   }
 }
 
 static void report_stale(const smelt_tensor *token, const char *user, smelt_error *err) {
+  sm_lock(&table.lock);
   const slot *s = token ? named_slot(token) : NULL;
+  const void *owner = s ? s->owner : NULL;
   explain_stale(token, s, user, err);
-  sm_context_report_misuse(s ? s->owner : NULL, err->text);
+  sm_unlock(&table.lock);
+  sm_context_report_misuse(owner, err->text);
 }
 
 /* --- Taking and looking --------------------------------------------------------------------- */
@@ -175,9 +184,10 @@ sm_target sm_reference_take(smelt_tensor *token, const char *taker) {
   if (s && generation % 2 == 1 &&
       atomic_compare_exchange_strong(&s->generation, &generation, generation + 1)) {
     sm_target target = s->target;
-    s->taker = taker;
     count_reference(target, false);
-    push_slot(index_of(token));
+    sm_lock(&table.lock);
+    push_slot(index_of(token), taker);
+    sm_unlock(&table.lock);
     return target;
   }
   smelt_error err;
@@ -202,16 +212,20 @@ smelt_status sm_reference_peek(const smelt_tensor *token, const char *user, sm_t
   return SMELT_ERR_STALE;
 }
 
+/* Owners are forgotten too: their address may become another context's. */
 void sm_reference_forget(const void *owner, const char *taker) {
+  sm_lock(&table.lock);
   uint32_t used = atomic_load(&table.used);
   for (uint32_t index = 1; index < used; index++) {
     slot *s = slot_at(index);
+    if (s->owner != owner) continue;
+    s->owner = NULL;
     uint32_t generation = atomic_load(&s->generation);
-    if (generation % 2 == 0 || s->owner != owner) continue;
-    if (!atomic_compare_exchange_strong(&s->generation, &generation, generation + 1)) continue;
-    s->taker = taker;
-    push_slot(index);
+    if (generation % 2 == 0) continue;
+    atomic_store(&s->generation, generation + 1);
+    push_slot(index, taker);
   }
+  sm_unlock(&table.lock);
 }
 
 /* --- Public ------------------------------------------------------------------------------------ */
@@ -219,7 +233,8 @@ void sm_reference_forget(const void *owner, const char *taker) {
 smelt_tensor *smelt_ref(const smelt_tensor *t) {
   sm_target target;
   smelt_error err;
-  if (sm_reference_peek(t, "ref", &target, &err) != SMELT_OK) return sm_reference_poison(sm_cause_create(&err));
+  if (sm_reference_peek(t, "ref", &target, &err) != SMELT_OK)
+    return sm_reference_poison(sm_cause_create(&err));
   if (target.kind == SM_TARGET_TENSOR) atomic_fetch_add(&target.tensor->refs, 1);
   if (target.kind == SM_TARGET_POISON) sm_cause_ref(target.cause);
   return sm_reference_create(target);

@@ -5,6 +5,7 @@
 #include "ir/expr.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -16,7 +17,8 @@ typedef struct compiler {
   int n_operands;
   smelt_dtype result;
   sm_expr *out;
-  const char *fault;  /* NULL while all is well */
+  int depth;         /* of nested calls */
+  const char *fault; /* NULL while all is well */
 } compiler;
 
 static void skip_blanks(compiler *c) {
@@ -38,24 +40,33 @@ static void refuse(compiler *c, const char *fault) {
 
 typedef struct parsed {
   sm_expr_arg arg;
-  double number;  /* of a literal whose dtype is open */
+  double number; /* of a literal whose dtype is open */
 } parsed;
 
 static bool is_open(const parsed *p) { return p->arg.dtype == SMELT_DTYPE_NONE; }
 
-static sm_scalar literal_scalar(double number, smelt_dtype dtype) {
-  switch (sm_kind_of(dtype)) {
-    case SM_KIND_BOOL: return (sm_scalar){.kind = SM_KIND_BOOL, .as.b = number != 0};
-    case SM_KIND_FLOAT: return (sm_scalar){.kind = SM_KIND_FLOAT, .as.f64 = number};
-    default: return (sm_scalar){.kind = SM_KIND_SINT, .as.i64 = (int64_t)number};
+/* False if the dtype has no such value. */
+static bool make_literal(double number, smelt_dtype dtype, sm_word *out) {
+  sm_scalar s = {.kind = sm_kind_of(dtype)};
+  bool integral = fabs(number) < 0x1p63 && number == trunc(number);
+  switch (s.kind) {
+    case SM_KIND_BOOL:
+      s.as.b = number != 0;
+      break;
+    case SM_KIND_FLOAT:
+      s.as.f64 = number;
+      break;
+    default:
+      if (!integral) return false;
+      s = (sm_scalar){.kind = SM_KIND_SINT, .as.i64 = (int64_t)number};
   }
+  return sm_scalar_convert(s, dtype, out, NULL) == SMELT_OK;
 }
 
 static void settle(compiler *c, parsed *p, smelt_dtype dtype) {
   if (!is_open(p)) return;
   p->arg.dtype = p->arg.kind == SM_ARG_INDEX && dtype != SMELT_U64 ? SMELT_I64 : dtype;
-  if (p->arg.kind != SM_ARG_LITERAL) return;
-  if (sm_scalar_convert(literal_scalar(p->number, dtype), dtype, &p->arg.literal, NULL) != SMELT_OK) {
+  if (p->arg.kind == SM_ARG_LITERAL && !make_literal(p->number, dtype, &p->arg.literal)) {
     refuse(c, "a literal does not fit its dtype");
   }
 }
@@ -83,7 +94,9 @@ static parsed add_step(compiler *c, sm_kop kop, parsed *args, int n) {
   sm_expr_step *step = &c->out->steps[c->out->n_steps];
   *step = (sm_expr_step){.kop = kop, .n_args = n, .dtype = to};
   for (int i = 0; i < n; i++) {
-    settle(c, &args[i], in);
+    smelt_dtype wanted = kop == SM_KOP_SELECT && i == 0 ? SMELT_BOOL : in;
+    settle(c, &args[i], wanted);
+    if (args[i].arg.dtype != wanted) refuse(c, "an argument has another dtype");
     step->args[i] = args[i].arg;
   }
   return (parsed){.arg = {.kind = SM_ARG_STEP, .index = c->out->n_steps++, .dtype = to}};
@@ -92,6 +105,7 @@ static parsed add_step(compiler *c, sm_kop kop, parsed *args, int n) {
 static parsed parse_call(compiler *c, const char *name, size_t len) {
   parsed args[SM_EXPR_ARGS] = {0}, nothing = {.arg = {.kind = SM_ARG_INDEX, .dtype = SMELT_I64}};
   int n = 0;
+  if (++c->depth > SM_EXPR_STEPS) refuse(c, "too many steps");
   do {
     parsed arg = parse(c);
     if (n == SM_EXPR_ARGS) refuse(c, "too many arguments");
@@ -99,6 +113,7 @@ static parsed parse_call(compiler *c, const char *name, size_t len) {
     args[n++] = arg;
   } while (accept(c, ','));
   if (!accept(c, ')')) refuse(c, "missing )");
+  c->depth--;
   sm_kop kop = sm_kop_find(name, len);
   if (kop == SM_KOP_NONE || sm_kop_info_of(kop)->arity != n) refuse(c, "no such kop of that arity");
   return c->fault ? nothing : add_step(c, kop, args, n);
@@ -120,6 +135,7 @@ static parsed parse_name(compiler *c) {
 }
 
 static parsed parse(compiler *c) {
+  if (c->fault) return (parsed){.arg = {.kind = SM_ARG_INDEX, .dtype = SMELT_I64}};
   skip_blanks(c);
   if (isalpha((unsigned char)*c->at)) return parse_name(c);
   char *end;
@@ -140,5 +156,5 @@ smelt_status sm_expr_compile(const char *source, const smelt_dtype *operands, in
   if (p.arg.dtype != result) refuse(&c, "the result has another dtype");
   out->result = p.arg;
   if (!c.fault) return SMELT_OK;
-  return sm_error_set(err, SMELT_ERR_INTERNAL, "expression \"%s\": %s", source, c.fault);
+  return sm_error_set(err, SMELT_ERR_INTERNAL, "expression \"%.300s\": %s", source, c.fault);
 }

@@ -20,27 +20,28 @@ typedef enum sm_arg_kind { SM_ARG_OPERAND, SM_ARG_STEP, SM_ARG_INDEX, SM_ARG_LIT
 
 typedef struct sm_expr_arg {
   sm_arg_kind kind;
-  int index;           /* of the operand or step */
+  int index; /* of the operand or step */
   smelt_dtype dtype;
-  sm_word literal;     /* as an element of dtype */
+  sm_word literal; /* as an element of dtype */
 } sm_expr_arg;
 
 typedef struct sm_expr_step {
   sm_kop kop;
   int n_args;
   sm_expr_arg args[SM_EXPR_ARGS];
-  smelt_dtype dtype;   /* of the step's value */
+  smelt_dtype dtype; /* of the step's value */
 } sm_expr_step;
 
 typedef struct sm_expr {
   int n_steps;
   sm_expr_step steps[SM_EXPR_STEPS];
-  sm_expr_arg result;  /* what the element is; a copy ("x", "0") has no step */
+  sm_expr_arg result; /* what the element is; a copy ("x", "0") has no step */
 } sm_expr;
 
 /* Compiles `source` for operands of these dtypes and a result of dtype
- * `result`. ERR_INTERNAL if the text is malformed or a kop lacks the dtype:
- * the table is wrong, and a unit test compiles every row. */
+ * `result`. ERR_INTERNAL if the text is malformed, a kop lacks the dtype, or
+ * arguments of one call differ in dtype: the table is wrong, and a unit test
+ * compiles every row. */
 smelt_status sm_expr_compile(const char *source, const smelt_dtype *operands, int n_operands,
                              smelt_dtype result, sm_expr *out, smelt_error *err);
 

@@ -74,7 +74,8 @@ static smelt_status promote(const call *c, smelt_dtype *out, smelt_error *err) {
     smelt_dtype dtype = o->is_scalar ? sm_scalar_dtype(o->scalar) : o->dtype;
     smelt_dtype *into = o->is_scalar ? &weak : &strong;
     *into = first ? dtype : o->is_scalar ? meet_weak(weak, dtype) : smelt_dtype_promote(strong, dtype);
-    if (*into == SMELT_DTYPE_NONE) return fail(c, err, SMELT_ERR_DTYPE, "no common dtype; convert with astype");
+    if (*into == SMELT_DTYPE_NONE)
+      return fail(c, err, SMELT_ERR_DTYPE, "no common dtype; convert with astype");
   }
   *out = strong != SMELT_DTYPE_NONE ? strong : weak;
   return SMELT_OK;
@@ -127,9 +128,15 @@ static smelt_status infer_dtypes(const call *c, sm_inferred *out, smelt_error *e
   }
   if (!accepts(c->row->accepts, common)) return fail(c, err, SMELT_ERR_DTYPE, wanted(c->row->accepts));
   switch (c->row->result) {
-    case SM_DTYPE_SAME: out->dtype = common; break;
-    case SM_DTYPE_BOOL: out->dtype = SMELT_BOOL; break;
-    case SM_DTYPE_ATTR: out->dtype = c->attrs->dtype; break;
+    case SM_DTYPE_SAME:
+      out->dtype = common;
+      break;
+    case SM_DTYPE_BOOL:
+      out->dtype = SMELT_BOOL;
+      break;
+    case SM_DTYPE_ATTR:
+      out->dtype = c->attrs->dtype;
+      break;
   }
   return infer_operands(c, common, out, err);
 }
@@ -155,26 +162,37 @@ static double as_double(sm_scalar s) {
   return s.kind == SM_KIND_FLOAT ? s.as.f64 : s.kind == SM_KIND_UINT ? (double)s.as.u64 : (double)s.as.i64;
 }
 
-/* Integers are counted exactly where they fit 64 bits, anything else in f64. */
-static double arange_extent(sm_scalar start, sm_scalar stop, sm_scalar step) {
-  if (start.kind == SM_KIND_SINT && stop.kind == SM_KIND_SINT && step.kind == SM_KIND_SINT) {
-    int64_t span, up = step.as.i64 > 0;
-    if (!__builtin_sub_overflow(stop.as.i64, start.as.i64, &span) && step.as.i64 != INT64_MIN) {
-      int64_t size = up ? step.as.i64 : -step.as.i64;
-      if (!up && __builtin_sub_overflow(0, span, &span)) return INFINITY;
-      return span <= 0 ? 0 : (double)((span - 1) / size + 1);
-    }
-  }
-  return ceil((as_double(stop) - as_double(start)) / as_double(step));
+/* Extents of arange; INT64_MAX stands for everything that is too large. */
+static int64_t integer_extent(int64_t start, int64_t stop, int64_t step) {
+  bool up = step > 0;
+  if (up ? start >= stop : start <= stop) return 0;
+  uint64_t span = up ? (uint64_t)stop - (uint64_t)start : (uint64_t)start - (uint64_t)stop;
+  uint64_t extent = (span - 1) / (up ? (uint64_t)step : 0 - (uint64_t)step) + 1;
+  return extent < INT64_MAX ? (int64_t)extent : INT64_MAX;
+}
+
+static int64_t float_extent(double start, double stop, double step) {
+  double extent = ceil((stop - start) / step);
+  if (extent >= 0x1p63) return INT64_MAX;
+  return extent > 0 ? (int64_t)extent : 0;
+}
+
+static int64_t arange_extent(const sm_call_operand *o) {
+  bool integers = true;
+  for (int i = 0; i < 3; i++) integers = integers && o[i].scalar.kind == SM_KIND_SINT;
+  return integers ? integer_extent(o[0].scalar.as.i64, o[1].scalar.as.i64, o[2].scalar.as.i64)
+                  : float_extent(as_double(o[0].scalar), as_double(o[1].scalar), as_double(o[2].scalar));
 }
 
 static smelt_status arange_shape(const call *c, sm_inferred *out, smelt_error *err) {
-  const sm_call_operand *o = c->operands;
-  if (as_double(o[2].scalar) == 0) return fail(c, err, SMELT_ERR_ARGUMENT, "step is zero");
-  double extent = arange_extent(o[0].scalar, o[1].scalar, o[2].scalar);
-  if (extent != extent) return fail(c, err, SMELT_ERR_ARGUMENT, "start, stop or step is not finite");
-  if (extent > 9.0e18) return fail(c, err, SMELT_ERR_SHAPE, "the result is too large");
-  int64_t dim = extent > 0 ? (int64_t)extent : 0;
+  for (int i = 0; i < c->n; i++) {
+    if (!isfinite(as_double(c->operands[i].scalar))) {
+      return fail(c, err, SMELT_ERR_ARGUMENT, "start, stop or step is not finite");
+    }
+  }
+  if (as_double(c->operands[2].scalar) == 0) return fail(c, err, SMELT_ERR_ARGUMENT, "step is zero");
+  int64_t dim = arange_extent(c->operands);
+  if (dim == INT64_MAX) return fail(c, err, SMELT_ERR_SHAPE, "the result is too large");
   smelt_error cause;
   if (sm_shape_make(&out->shape, out->dtype, 1, &dim, &cause) != SMELT_OK) return fail_with(c, err, &cause);
   return SMELT_OK;
@@ -217,9 +235,12 @@ smelt_status sm_infer(sm_opcode code, const sm_call_operand *operands, int n, co
   memset(out, 0, sizeof *out);
   SM_TRY(infer_dtypes(&c, out, err));
   switch (c.row->shape) {
-    case SM_SHAPE_BROADCAST: return broadcast_shapes(&c, out, err);
-    case SM_SHAPE_ATTR: return attr_shape(&c, out, err);
-    case SM_SHAPE_ARANGE: return arange_shape(&c, out, err);
+    case SM_SHAPE_BROADCAST:
+      return broadcast_shapes(&c, out, err);
+    case SM_SHAPE_ATTR:
+      return attr_shape(&c, out, err);
+    case SM_SHAPE_ARANGE:
+      return arange_shape(&c, out, err);
   }
   return SMELT_OK;
 }

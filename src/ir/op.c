@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "ir/expr.h"
 
 static const sm_op_row rows[SM_OP_COUNT] = {
 #define OP(id, ...) [SM_OP_##id] = {__VA_ARGS__},
@@ -63,6 +64,14 @@ bool sm_segment_append(sm_segment *seg, sm_opcode code, const sm_operand *operan
 
 /* --- Verification --------------------------------------------------------------- */
 
+/* Who defines value `v` knows of it. */
+static smelt_status verify_value(const sm_segment *seg, size_t v, smelt_error *err) {
+  int32_t producer = seg->values.items[v].producer;
+  if (producer == SM_NO_OP) return SMELT_OK;
+  if (producer >= 0 && (size_t)producer < seg->ops.len && seg->ops.items[producer].out == v) return SMELT_OK;
+  return sm_error_set(err, SMELT_ERR_INTERNAL, "value %zu is not defined by operation %d", v, producer);
+}
+
 static smelt_status verify_use(const sm_segment *seg, size_t op_index, const sm_operand *operand,
                                smelt_error *err) {
   if (operand->use.value >= seg->values.len) {
@@ -78,11 +87,54 @@ static smelt_status verify_use(const sm_segment *seg, size_t op_index, const sm_
     return sm_error_set(err, SMELT_ERR_INTERNAL, "operation %zu uses a %s value as %s", op_index,
                         smelt_dtype_name(value->dtype), smelt_dtype_name(operand->dtype));
   }
+  if (operand->use.status != SM_READ_ONLY && operand->use.status != SM_READ_WRITE) {
+    return sm_error_set(err, SMELT_ERR_INTERNAL, "operation %zu uses a value with status %d", op_index,
+                        operand->use.status);
+  }
   if (operand->use.status == SM_READ_WRITE && value->live) {
     return sm_error_set(err, SMELT_ERR_INTERNAL, "operation %zu is the last use of a value that lives on",
                         op_index);
   }
   return SMELT_OK;
+}
+
+/* The element expression compiles for exactly the dtypes that are right. */
+static smelt_status verify_dtypes(const sm_segment *seg, const sm_op *op, smelt_error *err) {
+  const sm_op_row *row = sm_op_row_of((sm_opcode)op->code);
+  smelt_dtype dtypes[UINT8_MAX];
+  sm_expr expr;
+  for (int k = 0; k < op->n_operands; k++) dtypes[k] = op->operands[k].dtype;
+  return sm_expr_compile(row->expr, dtypes, op->n_operands, seg->values.items[op->out].dtype, &expr, err);
+}
+
+static smelt_status verify_shape(const sm_segment *seg, size_t op_index, smelt_error *err) {
+  const sm_op *op = &seg->ops.items[op_index];
+  if (sm_op_row_of((sm_opcode)op->code)->shape != SM_SHAPE_BROADCAST) return SMELT_OK;
+  sm_shape shape = {.rank = 0};
+  bool fits = true;
+  for (int k = 0; k < op->n_operands; k++) {
+    const sm_operand *o = &op->operands[k];
+    if (!o->is_scalar) fits = fits && sm_shape_broadcast(&shape, &seg->values.items[o->use.value].shape);
+  }
+  if (fits && sm_shape_equal(&shape, &seg->values.items[op->out].shape)) return SMELT_OK;
+  return sm_error_set(err, SMELT_ERR_INTERNAL, "operation %zu has a result of another shape", op_index);
+}
+
+static smelt_status verify_op(const sm_segment *seg, size_t op_index, smelt_error *err) {
+  const sm_op *op = &seg->ops.items[op_index];
+  if (op->code >= SM_OP_COUNT || op->out >= seg->values.len ||
+      seg->values.items[op->out].producer != (int32_t)op_index) {
+    return sm_error_set(err, SMELT_ERR_INTERNAL, "operation %zu does not define its value", op_index);
+  }
+  const sm_op_row *row = sm_op_row_of((sm_opcode)op->code);
+  if (op->n_operands != strlen(row->operands) + (row->random ? SM_RANDOM_SCALARS : 0)) {
+    return sm_error_set(err, SMELT_ERR_INTERNAL, "operation %zu has %d operands", op_index, op->n_operands);
+  }
+  for (int k = 0; k < op->n_operands; k++) {
+    if (!op->operands[k].is_scalar) SM_TRY(verify_use(seg, op_index, &op->operands[k], err));
+  }
+  SM_TRY(verify_dtypes(seg, op, err));
+  return verify_shape(seg, op_index, err);
 }
 
 /* No operand may follow a READ_WRITE use of its value. */
@@ -102,16 +154,8 @@ static smelt_status verify_last_uses(const sm_segment *seg, bool *gone, smelt_er
 }
 
 smelt_status sm_segment_verify(const sm_segment *seg, smelt_error *err) {
-  for (size_t i = 0; i < seg->ops.len; i++) {
-    const sm_op *op = &seg->ops.items[i];
-    if (op->code >= SM_OP_COUNT || op->out >= seg->values.len ||
-        seg->values.items[op->out].producer != (int32_t)i) {
-      return sm_error_set(err, SMELT_ERR_INTERNAL, "operation %zu does not define its value", i);
-    }
-    for (int k = 0; k < op->n_operands; k++) {
-      if (!op->operands[k].is_scalar) SM_TRY(verify_use(seg, i, &op->operands[k], err));
-    }
-  }
+  for (size_t v = 0; v < seg->values.len; v++) SM_TRY(verify_value(seg, v, err));
+  for (size_t i = 0; i < seg->ops.len; i++) SM_TRY(verify_op(seg, i, err));
   const sm_allocator *allocator = seg->arena.allocator;
   bool *gone = sm_calloc(allocator, seg->values.len, sizeof *gone);
   if (!gone) return sm_error_memory(err, "segment verification");

@@ -14,8 +14,10 @@
  *  - a value is defined once;
  *  - a use with status READ_WRITE is the last use of that value, and the value
  *    is not live at the end;
- *  - operand dtypes are exact: promotion has inserted astype records, scalars
- *    are words of the dtype the record works in.
+ *  - a record has the operands of its row; their dtypes are exact: promotion
+ *    has inserted astype records, scalars are words of the dtype the record
+ *    works in;
+ *  - the result has the shape and the dtype that follow from the operands.
  *
  * Everything lives in the segment's arena; nothing here knows streams, buffers
  * or devices. */
@@ -54,15 +56,15 @@ enum {
 };
 
 typedef enum sm_shape_rule {
-  SM_SHAPE_BROADCAST,  /* of all tensor operands */
-  SM_SHAPE_ATTR,       /* given */
-  SM_SHAPE_ARANGE      /* one axis, its extent from start, stop and step */
+  SM_SHAPE_BROADCAST, /* of all tensor operands */
+  SM_SHAPE_ATTR,      /* given */
+  SM_SHAPE_ARANGE     /* one axis, its extent from start, stop and step */
 } sm_shape_rule;
 
 typedef enum sm_dtype_rule {
-  SM_DTYPE_SAME,  /* what the operands are promoted to */
+  SM_DTYPE_SAME, /* what the operands are promoted to */
   SM_DTYPE_BOOL,
-  SM_DTYPE_ATTR   /* given */
+  SM_DTYPE_ATTR /* given */
 } sm_dtype_rule;
 
 /* A row of ops.def. */
@@ -70,8 +72,8 @@ typedef struct sm_op_row {
   const char *name, *log, *slog;
   sm_family family;
   const char *operands, *attrs;
-  const char *names;    /* of the operands, NULL: x y z */
-  const char *section;  /* the heading before this row, NULL: none */
+  const char *names;   /* of the operands, NULL: x y z */
+  const char *section; /* the heading before this row, NULL: none */
   sm_shape_rule shape;
   sm_dtype_rule result;
   uint8_t accepts;
@@ -87,11 +89,11 @@ sm_opcode sm_op_find(const char *name);
 enum { SM_RANDOM_SCALARS = 2 };
 
 typedef enum sm_status { SM_NOT_INIT, SM_READ_ONLY, SM_READ_WRITE } sm_status;
-const char *sm_status_word(sm_status s);  /* "ReadOnly" */
+const char *sm_status_word(sm_status s); /* "ReadOnly" */
 
 typedef struct sm_use {
-  uint32_t value;  /* index into the segment's values */
-  uint8_t status;  /* sm_status */
+  uint32_t value; /* index into the segment's values */
+  uint8_t status; /* sm_status */
 } sm_use;
 
 /* One operand of a record, in the order of the call. */
@@ -103,21 +105,21 @@ typedef struct sm_operand {
 } sm_operand;
 
 typedef struct sm_op {
-  uint16_t code;       /* sm_opcode */
+  uint16_t code; /* sm_opcode */
   uint8_t n_operands;
-  uint32_t out;        /* the value it defines */
+  uint32_t out; /* the value it defines */
   sm_operand *operands;
 } sm_op;
 
 enum { SM_NO_OP = -1 };
 
 typedef struct sm_value {
-  uint64_t id;       /* printed as t<id> */
+  uint64_t id; /* printed as t<id> */
   smelt_dtype dtype;
   sm_shape shape;
-  int32_t producer;  /* index of the defining record, SM_NO_OP for a source */
-  bool live;         /* wanted after the segment has ended */
-  void *tensor;      /* the stream's tensor behind it; opaque here */
+  int32_t producer; /* index of the defining record, SM_NO_OP for a source */
+  bool live;        /* wanted after the segment has ended */
+  void *tensor;     /* the stream's tensor behind it; opaque here */
 } sm_value;
 
 typedef struct sm_segment {

@@ -11,19 +11,19 @@
 
 typedef struct edge {
   uint32_t producer, consumer;
-  int64_t bytes;    /* of the carried tensor */
-  uint32_t reads;   /* of the carried tensor in the segment */
+  int64_t bytes;  /* of the carried tensor */
+  uint32_t reads; /* of the carried tensor in the segment */
 } edge;
 
 typedef struct search {
   const sm_plan_options *options;
   sm_plan *plan;
   sm_graph graph;
-  uint32_t *root;          /* by record */
-  const sm_fuser **fuser;  /* by record */
-  uint64_t *members;       /* by root: bitset of records */
-  int *n_members;          /* by root */
-  int *bindings;           /* by root */
+  uint32_t *root;         /* by record */
+  const sm_fuser **fuser; /* by record */
+  uint64_t *members;      /* by root: bitset of records */
+  int *n_members;         /* by root */
+  int *bindings;          /* by root */
   edge *edges;
   size_t n_edges;
   uint32_t *list;          /* scratch: records of a candidate */
@@ -37,8 +37,10 @@ static uint64_t *members_of(const search *s, uint32_t root) { return s->members 
 
 static int list_members(const search *s, const uint64_t *members) {
   int n = 0;
-  for (uint32_t op = 0; op < s->graph.n_ops; op++) {
-    if (sm_bitset_has(members, op)) s->list[n++] = op;
+  for (size_t w = 0; w < s->graph.words; w++) {
+    for (uint64_t left = members[w]; left; left &= left - 1) {
+      s->list[n++] = (uint32_t)(64 * w) + (uint32_t)__builtin_ctzll(left);
+    }
   }
   return n;
 }
@@ -87,6 +89,16 @@ static void refuse(search *s, uint32_t producer, uint32_t consumer, sm_fit fit) 
   s->plan->refusals[s->plan->n_refusals++] = (sm_refusal){producer, consumer, fit.reason, fit.bindings};
 }
 
+/* Refusals whose records came together by other edges. */
+static void forget_healed(sm_plan *plan, const uint32_t *root) {
+  int kept = 0;
+  for (int i = 0; i < plan->n_refusals; i++) {
+    const sm_refusal *r = &plan->refusals[i];
+    if (root[r->producer] != root[r->consumer]) plan->refusals[kept++] = *r;
+  }
+  plan->n_refusals = kept;
+}
+
 static void contract_edges(search *s) {
   for (size_t i = 0; i < s->n_edges; i++) {
     const edge *e = &s->edges[i];
@@ -96,6 +108,7 @@ static void contract_edges(search *s) {
     if (fit.reason == SM_REASON_NONE) merge(s, a, b, fit.bindings);
     else refuse(s, e->producer, e->consumer, fit);
   }
+  forget_healed(s->plan, s->root);
 }
 
 /* --- Joining independent clusters --------------------------------------------------------- */
@@ -130,6 +143,15 @@ static int by_weight(const void *left, const void *right) {
   return a->producer < b->producer ? -1 : a->producer > b->producer;
 }
 
+/* Whether an operand before the k-th is the same value. */
+static bool used_before(const sm_op *record, int k) {
+  for (int i = 0; i < k; i++) {
+    const sm_operand *o = &record->operands[i];
+    if (!o->is_scalar && o->use.value == record->operands[k].use.value) return true;
+  }
+  return false;
+}
+
 static void collect_edges_of(search *s, uint32_t op) {
   const sm_segment *seg = s->graph.segment;
   const sm_op *record = &seg->ops.items[op];
@@ -137,9 +159,9 @@ static void collect_edges_of(search *s, uint32_t op) {
     if (record->operands[k].is_scalar) continue;
     uint32_t v = record->operands[k].use.value;
     const sm_value *value = &seg->values.items[v];
-    if (value->producer == SM_NO_OP) continue;
-    s->edges[s->n_edges++] = (edge){(uint32_t)value->producer, op,
-                                    sm_shape_bytes(&value->shape, value->dtype), s->graph.uses[v]};
+    if (value->producer == SM_NO_OP || used_before(record, k)) continue;
+    s->edges[s->n_edges++] =
+        (edge){(uint32_t)value->producer, op, sm_shape_bytes(&value->shape, value->dtype), s->graph.uses[v]};
   }
 }
 
@@ -184,8 +206,8 @@ static smelt_status no_fuser(const sm_op *record, smelt_error *err) {
 
 static smelt_status beyond_limit(const search *s, const sm_op *record, sm_fit fit, smelt_error *err) {
   return sm_error_set(err, SMELT_ERR_LIMIT, "%s alone exceeds a limit: %s (est_bindings=%d/%d)",
-                      sm_op_row_of((sm_opcode)record->code)->name, sm_reason_sentence(fit.reason), fit.bindings,
-                      s->options->limits.max_bindings);
+                      sm_op_row_of((sm_opcode)record->code)->name, sm_reason_sentence(fit.reason),
+                      fit.bindings, s->options->limits.max_bindings);
 }
 
 /* A cluster for every needed record; the limits hold for the first one too. */

@@ -3,6 +3,7 @@
  * The end of a segment: from records to results. */
 #include <inttypes.h>
 
+#include "base/float_env.h"
 #include "stream/stream_tensor.h"
 
 static void mark_live(sm_segment *seg) {
@@ -66,7 +67,9 @@ static void run(sm_stream *s) {
   sm_count(&s->counters->segments, 1);
   mark_live(&s->segment);
   bool ready = prepare_job(s, &job);
+  sm_float_env host = sm_float_env_enter();
   if (ready) s->executor.run(s->executor.self, &job);
+  sm_float_env_leave(&host);
   settle_results(s, ready ? &job : NULL);
 }
 

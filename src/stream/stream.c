@@ -29,13 +29,14 @@ static void log_drop(const sm_stream *s, const sm_tensor *t) {
   sm_log_text(s->log, &text);
 }
 
+/* Freeing a tensor may call the user back and queue more. */
 static void apply_queued_drops(sm_stream *s) {
   sm_tensor *t = atomic_exchange(&s->dropped, NULL);
   while (t) {
     sm_tensor *next = t->next_dropped;
     log_drop(s, t);
     bury(s, t);
-    t = next;
+    t = next ? next : atomic_exchange(&s->dropped, NULL);
   }
 }
 
@@ -115,7 +116,7 @@ typedef struct recording {
   int n;
   sm_inferred inferred;
   sm_operand operands[SM_MAX_OPERANDS];
-  bool last[SM_MAX_OPERANDS];  /* the operand's last reference was taken */
+  bool last[SM_MAX_OPERANDS]; /* the operand's last reference was taken */
 } recording;
 
 static void log_wrong_call(const sm_stream *s, const smelt_error *err) {
@@ -130,9 +131,8 @@ static smelt_status infer_call(recording *r, const smelt_attrs *attrs, smelt_err
   sm_call_operand operands[SM_MAX_OPERANDS];
   for (int i = 0; i < r->n; i++) {
     const sm_argument *a = &r->arguments[i];
-    operands[i] = a->tensor
-                      ? (sm_call_operand){.dtype = a->tensor->dtype, .shape = &a->tensor->shape}
-                      : (sm_call_operand){.is_scalar = true, .scalar = a->scalar};
+    operands[i] = a->tensor ? (sm_call_operand){.dtype = a->tensor->dtype, .shape = &a->tensor->shape}
+                            : (sm_call_operand){.is_scalar = true, .scalar = a->scalar};
   }
   return sm_infer(r->code, operands, r->n, attrs, &r->inferred, err);
 }
@@ -182,9 +182,10 @@ static bool build_operand(recording *r, int i) {
   return number_tensor(r->stream, a->tensor, &o->use.value);
 }
 
-/* Random operations draw the number of the call and the stream's seed. */
+/* Random operations draw the number of the call and the stream's seed. The call
+ * counts when it is recorded, so that one that failed can be made again. */
 static void draw_random(recording *r) {
-  uint64_t drawn[SM_RANDOM_SCALARS] = {r->stream->random_calls++, r->stream->seed};
+  uint64_t drawn[SM_RANDOM_SCALARS] = {r->stream->random_calls, r->stream->seed};
   for (int i = 0; i < SM_RANDOM_SCALARS; i++) {
     r->operands[r->n++] = (sm_operand){.is_scalar = true, .dtype = SMELT_U64, .scalar.U64 = drawn[i]};
   }
@@ -210,6 +211,7 @@ static sm_tensor *append(recording *r) {
   }
   t->epoch = s->epoch;
   s->next_id++;
+  if (row->random) s->random_calls++;
   s->live_bytes += sm_shape_bytes(&t->shape, t->dtype);
   log_record(s);
   return t;
@@ -330,9 +332,10 @@ smelt_status sm_stream_flush(sm_stream *s, smelt_error *err) {
   return SMELT_OK;
 }
 
-void sm_stream_seed(sm_stream *s, uint64_t seed) {
-  if (!enter(s)) return;
+smelt_status sm_stream_seed(sm_stream *s, uint64_t seed) {
+  if (!enter(s)) return refuse_reentry(NULL);
   s->seed = seed;
   s->random_calls = 0;
   leave(s);
+  return SMELT_OK;
 }

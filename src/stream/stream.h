@@ -53,24 +53,24 @@ typedef struct sm_stream sm_stream;
 
 typedef struct sm_tensor {
   _Atomic uint32_t refs;
-  uint8_t state;          /* sm_tensor_state */
+  uint8_t state; /* sm_tensor_state */
   bool dead;
   smelt_dtype dtype;
   sm_shape shape;
   uint64_t id;
   sm_stream *stream;
-  uint64_t epoch;         /* of the segment `value` belongs to */
+  uint64_t epoch; /* of the segment `value` belongs to */
   uint32_t value;
-  sm_buffer *buffer;      /* READY */
-  sm_cause *cause;        /* POISONED */
-  const char *origin;     /* the operation or function that made it; static */
+  sm_buffer *buffer;              /* READY */
+  sm_cause *cause;                /* POISONED */
+  const char *origin;             /* the operation or function that made it; static */
   struct sm_tensor *prev, *next;  /* all tensors of the stream */
   struct sm_tensor *next_dropped; /* drops queued from callbacks */
 } sm_tensor;
 
 typedef struct sm_stream_options {
-  int64_t max_ops;        /* records a segment holds */
-  int64_t max_bytes;      /* of live results a segment holds */
+  int64_t max_ops;   /* records a segment holds */
+  int64_t max_bytes; /* of live results a segment holds */
 } sm_stream_options;
 
 struct sm_stream {
@@ -79,12 +79,12 @@ struct sm_stream {
   sm_counters *counters;
   sm_executor executor;
   sm_stream_options options;
-  void *owner;            /* the context; opaque here */
+  void *owner; /* the context; opaque here */
   sm_mutex lock;
   sm_segment segment;
   uint64_t epoch;
-  uint64_t next_id;       /* of tensors */
-  int64_t live_bytes;     /* of results in the segment that are not dead */
+  uint64_t next_id;   /* of tensors */
+  int64_t live_bytes; /* of results in the segment that are not dead */
   uint64_t seed, random_calls;
   sm_tensor *tensors;
   _Atomic(sm_tensor *) dropped;
@@ -103,7 +103,7 @@ smelt_status sm_stream_input(sm_stream *s, smelt_dtype dtype, const sm_shape *sh
 
 /* One operand of a call. A tensor's reference is taken in any case. */
 typedef struct sm_argument {
-  sm_tensor *tensor;  /* NULL: a scalar */
+  sm_tensor *tensor; /* NULL: a scalar */
   sm_scalar scalar;
 } sm_argument;
 
@@ -123,6 +123,7 @@ smelt_status sm_stream_resolve(sm_tensor *t, smelt_error *err);
 smelt_status sm_stream_check(const sm_tensor *t, smelt_error *err);
 /* Ends the current segment. */
 smelt_status sm_stream_flush(sm_stream *s, smelt_error *err);
-void sm_stream_seed(sm_stream *s, uint64_t seed);
+/* Starts the random numbers over. */
+smelt_status sm_stream_seed(sm_stream *s, uint64_t seed);
 
 #endif

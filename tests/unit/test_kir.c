@@ -620,8 +620,9 @@ TEST(prints_refused_kernels) {
   sm_kir_end(&k);
   sm_kir_kop(&k, SM_KOP_NEG, NONE, NONE, NONE, SMELT_DTYPE_NONE);
   sm_kir_const(&k, SMELT_DTYPE_NONE, (sm_word){.bits = 0});
-  k.ins.items[1].kop = 250;
   sm_kir_size(&k, 3);
+  CHECK_I64(k.ins.len, 4);
+  k.ins.items[1].kop = 250;
   k.ins.items[3].kind = 77;
   check_text(&k, "kernel bad() {\n  }\n  %1 = none nonex0\n  %2 = const none \n  %3 = unknown kind 77\n}\n");
   sm_kir_free(&k);

@@ -171,6 +171,7 @@ TEST(finds_many_names) {
   sm_text_add(&text, "smt 1\n");
   for (int i = 0; i < 5000; i++) sm_text_addf(&text, "n%d = input i8[] {1}\n", i);
   for (int i = 0; i < 5000; i++) sm_text_addf(&text, "drop n%d\n", i);
+  CHECK(!text.failed);
   sm_smt smt = parse_ok(text.data);
   for (int i = 0; i < 5000; i++) CHECK_I64(smt.stmts.items[5000 + i].operands[0].name, i);
   sm_smt_free(&smt);

@@ -1,0 +1,652 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The planner, with fusers that exist only here: `narrow` takes sin, `wide` all
+ * other operations but cos, and both keep the limits, one shape a kernel. */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "harness.h"
+#include "plan/plan.h"
+
+/* --- Fake fusers --------------------------------------------------------------------- */
+
+static sm_reason accept_wide(const sm_segment *segment, const sm_op *op) {
+  (void)segment;
+  return op->code == SM_OP_SIN || op->code == SM_OP_COS ? SM_REASON_VARIANT : SM_REASON_NONE;
+}
+
+static sm_reason accept_narrow(const sm_segment *segment, const sm_op *op) {
+  (void)segment;
+  return op->code == SM_OP_SIN ? SM_REASON_NONE : SM_REASON_VARIANT;
+}
+
+static sm_fit fit(const sm_candidate *c, const sm_limits *limits) {
+  const sm_segment *seg = c->segment;
+  for (int i = 1; i < c->n_ops; i++) {
+    const sm_value *first = &seg->values.items[seg->ops.items[c->ops[0]].out];
+    if (!sm_shape_equal(&first->shape, &seg->values.items[seg->ops.items[c->ops[i]].out].shape)) {
+      return (sm_fit){.reason = SM_REASON_SHAPE};
+    }
+    CHECK(c->ops[i - 1] < c->ops[i]);
+  }
+  sm_fit result = {.bindings = sm_candidate_buffers(c) + 1};
+  for (size_t v = 0; v < seg->values.len; v++) CHECK(c->scratch[v] == 0);
+  if (c->n_ops > limits->max_ops) result.reason = SM_REASON_OPS;
+  else if (result.bindings > limits->max_bindings) result.reason = SM_REASON_BINDINGS;
+  return result;
+}
+
+/* The same without the checks, for measuring. */
+static sm_fit fit_fast(const sm_candidate *c, const sm_limits *limits) {
+  int buffers = sm_candidate_buffers(c) + 1;
+  return (sm_fit){buffers > limits->max_bindings ? SM_REASON_BINDINGS : SM_REASON_NONE, buffers};
+}
+
+static const sm_fuser reserved = {.name = "reserved"};
+static const sm_fuser wide = {.name = "wide", .available = true, .accept = accept_wide, .fit = fit};
+static const sm_fuser narrow = {.name = "narrow", .available = true, .accept = accept_narrow, .fit = fit};
+static const sm_fuser fast = {.name = "fast", .available = true, .accept = accept_wide, .fit = fit_fast};
+static const sm_fuser *const fusers[] = {&reserved, &wide, &narrow, NULL};
+static const sm_fuser *const fast_fusers[] = {&fast, NULL};
+
+/* --- Segments -------------------------------------------------------------------------- */
+
+/* A segment under construction, and its plan. */
+typedef struct fixture {
+  sm_segment seg;
+  sm_plan plan;
+  sm_plan_options options;
+} fixture;
+
+static void open_fixture(fixture *f) {
+  memset(f, 0, sizeof *f);
+  sm_segment_init(&f->seg, &sm_malloc_allocator);
+  f->options = (sm_plan_options){.fusers = fusers, .limits = {1000, 1000}, .fusion = true};
+}
+
+static void close_fixture(fixture *f) {
+  sm_plan_free(&f->plan);
+  sm_segment_free(&f->seg);
+}
+
+static uint32_t source(fixture *f, int64_t extent) {
+  sm_value value = {.id = f->seg.values.len + 1, .dtype = SMELT_F32, .shape = {1, {extent}}, .live = true};
+  uint32_t v = 0;
+  CHECK(sm_segment_add_source(&f->seg, &value, &v));
+  return v;
+}
+
+static sm_operand use(uint32_t v) { return (sm_operand){.use = {v, SM_READ_ONLY}, .dtype = SMELT_F32}; }
+
+static uint32_t record(fixture *f, sm_opcode code, const uint32_t *uses, int n, int64_t extent) {
+  sm_operand operands[3];
+  for (int k = 0; k < n; k++) operands[k] = use(uses[k]);
+  sm_value value = {.id = f->seg.values.len + 1, .dtype = SMELT_F32, .shape = {1, {extent}}};
+  uint32_t v = 0;
+  CHECK(sm_segment_append(&f->seg, code, operands, n, &value, &v));
+  return v;
+}
+
+/* Records over 4 elements. */
+static uint32_t op1(fixture *f, sm_opcode code, uint32_t a) { return record(f, code, &a, 1, 4); }
+static uint32_t op2(fixture *f, sm_opcode code, uint32_t a, uint32_t b) {
+  return record(f, code, (uint32_t[]){a, b}, 2, 4);
+}
+static uint32_t chain(fixture *f, uint32_t v, int n) {
+  for (int i = 0; i < n; i++) v = op1(f, SM_OP_EXP, v);
+  return v;
+}
+static void keep(fixture *f, uint32_t v) { f->seg.values.items[v].live = true; }
+
+static void make(fixture *f) {
+  smelt_error err;
+  sm_plan_free(&f->plan);
+  CHECK_OK(sm_plan_make(&f->seg, &f->options, &sm_malloc_allocator, &f->plan, &err), err);
+}
+
+/* --- Reading plans ------------------------------------------------------------------------ */
+
+/* "wide 0 1 2; narrow 3" */
+static void check_clusters(const fixture *f, const char *expected) {
+  sm_text text;
+  sm_text_init(&text, &sm_malloc_allocator);
+  for (int c = 0; c < f->plan.n_clusters; c++) {
+    const sm_cluster *cluster = &f->plan.clusters[c];
+    sm_text_addf(&text, "%s%s", c ? "; " : "", cluster->fuser->name);
+    for (int i = 0; i < cluster->n_ops; i++) sm_text_addf(&text, " %u", cluster->ops[i]);
+  }
+  CHECK_STR(text.data, expected);
+  sm_text_free(&text);
+}
+
+/* "1 after 0: path; 3 after 1: variant" */
+static void check_refusals(const fixture *f, const char *expected) {
+  sm_text text;
+  sm_text_init(&text, &sm_malloc_allocator);
+  for (int i = 0; i < f->plan.n_refusals; i++) {
+    const sm_refusal *r = &f->plan.refusals[i];
+    sm_text_addf(&text, "%s%u after %u: %s", i ? "; " : "", r->consumer, r->producer,
+                 sm_reason_code(r->reason));
+  }
+  CHECK_STR(text.data, expected);
+  sm_text_free(&text);
+}
+
+static void check_sizes(const fixture *f, const char *expected) {
+  sm_text text;
+  sm_text_init(&text, &sm_malloc_allocator);
+  for (int c = 0; c < f->plan.n_clusters; c++)
+    sm_text_addf(&text, "%s%d", c ? " " : "", f->plan.clusters[c].n_ops);
+  CHECK_STR(text.data, expected);
+  sm_text_free(&text);
+}
+
+/* Every needed record is in one cluster; no cluster reads what a later one makes. */
+static void check_sound(const fixture *f) {
+  int *cluster_of = sm_calloc(&sm_malloc_allocator, f->seg.ops.len, sizeof *cluster_of);
+  for (int c = 0; c < f->plan.n_clusters; c++) {
+    for (int i = 0; i < f->plan.clusters[c].n_ops; i++) {
+      CHECK_I64(cluster_of[f->plan.clusters[c].ops[i]], 0);
+      cluster_of[f->plan.clusters[c].ops[i]] = c + 1;
+    }
+  }
+  for (size_t i = 0; i < f->seg.ops.len; i++) {
+    const sm_op *op = &f->seg.ops.items[i];
+    for (int k = 0; cluster_of[i] && k < op->n_operands; k++) {
+      int32_t producer = f->seg.values.items[op->operands[k].use.value].producer;
+      if (producer != SM_NO_OP) CHECK(cluster_of[producer] > 0 && cluster_of[producer] <= cluster_of[i]);
+    }
+  }
+  sm_free(&sm_malloc_allocator, cluster_of, f->seg.ops.len * sizeof *cluster_of);
+}
+
+/* --- Contraction --------------------------------------------------------------------------- */
+
+TEST(a_chain_is_one_cluster) {
+  fixture f;
+  open_fixture(&f);
+  keep(&f, chain(&f, source(&f, 4), 5));
+  make(&f);
+  check_clusters(&f, "wide 0 1 2 3 4");
+  check_refusals(&f, "");
+  CHECK_I64(f.plan.clusters[0].read, 16);
+  CHECK_I64(f.plan.clusters[0].written, 16);
+  CHECK_I64(f.plan.clusters[0].bindings, 3);
+  close_fixture(&f);
+}
+
+TEST(dead_records_are_not_planned) {
+  fixture f;
+  open_fixture(&f);
+  uint32_t a = op1(&f, SM_OP_COS, source(&f, 4)); /* dead, and no fuser would take it */
+  uint32_t b = op1(&f, SM_OP_EXP, 0);
+  chain(&f, a, 2);
+  keep(&f, op1(&f, SM_OP_EXP, b));
+  make(&f);
+  check_clusters(&f, "wide 1 4");
+  close_fixture(&f);
+  open_fixture(&f);
+  chain(&f, source(&f, 4), 3);
+  make(&f);
+  check_clusters(&f, "");
+  close_fixture(&f);
+}
+
+TEST(a_diamond_is_one_cluster) {
+  fixture f;
+  open_fixture(&f);
+  uint32_t top = op1(&f, SM_OP_EXP, source(&f, 4));
+  uint32_t left = op1(&f, SM_OP_LOG, top), right = chain(&f, top, 3);
+  keep(&f, op2(&f, SM_OP_ADD, left, right));
+  make(&f);
+  check_clusters(&f, "wide 0 1 2 3 4 5");
+  check_refusals(&f, "");
+  close_fixture(&f);
+}
+
+/* x * sigmoid(exp(x)): the shortcut is tried before the long way has closed. */
+TEST(an_edge_that_heals_is_no_refusal) {
+  fixture f;
+  open_fixture(&f);
+  uint32_t x = op1(&f, SM_OP_EXP, source(&f, 4));
+  keep(&f, op2(&f, SM_OP_MULTIPLY, x, chain(&f, x, 4)));
+  make(&f);
+  check_clusters(&f, "wide 0 1 2 3 4 5");
+  check_refusals(&f, "");
+  close_fixture(&f);
+}
+
+/* exp -> sin -> add and exp -> add: sin is another fuser's, so add may not join exp. */
+TEST(a_path_through_another_kernel_splits) {
+  fixture f;
+  open_fixture(&f);
+  uint32_t a = op1(&f, SM_OP_EXP, source(&f, 4)), s = op1(&f, SM_OP_SIN, a);
+  keep(&f, op2(&f, SM_OP_ADD, a, s));
+  make(&f);
+  check_clusters(&f, "wide 0; narrow 1; wide 2");
+  check_refusals(&f, "1 after 0: variant; 2 after 0: path; 2 after 1: variant");
+  CHECK(f.plan.written[a] && f.plan.written[s]);
+  close_fixture(&f);
+}
+
+/* exp a + sin exp b, exp b + sin exp a: once one sum has joined its exp, the other
+ * may not, or each would wait for the other. */
+TEST(clusters_never_wait_for_each_other) {
+  fixture f;
+  open_fixture(&f);
+  uint32_t a = op1(&f, SM_OP_EXP, source(&f, 4)), b = op1(&f, SM_OP_EXP, source(&f, 4));
+  uint32_t sa = op1(&f, SM_OP_SIN, a), sb = op1(&f, SM_OP_SIN, b);
+  keep(&f, op2(&f, SM_OP_ADD, a, sb));
+  keep(&f, op2(&f, SM_OP_ADD, b, sa));
+  make(&f);
+  check_sound(&f);
+  check_clusters(&f, "wide 1; narrow 3; wide 0 4; narrow 2; wide 5");
+  close_fixture(&f);
+}
+
+/* The heavier edge is contracted first and takes the only room there is. */
+TEST(larger_tensors_come_first) {
+  fixture f;
+  open_fixture(&f);
+  f.options.limits.max_ops = 2;
+  uint32_t small = record(&f, SM_OP_EXP, (uint32_t[]){source(&f, 4)}, 1, 1);
+  uint32_t large = op1(&f, SM_OP_EXP, 0);
+  keep(&f, op2(&f, SM_OP_ADD, small, large));
+  make(&f);
+  check_clusters(&f, "wide 0; wide 1 2");
+  close_fixture(&f);
+}
+
+/* Of equal bytes, the tensor that is read more often. */
+TEST(saved_reads_come_next) {
+  fixture f;
+  open_fixture(&f);
+  f.options.limits.max_ops = 2;
+  uint32_t once = op1(&f, SM_OP_EXP, source(&f, 4)), twice = op1(&f, SM_OP_EXP, 0);
+  keep(&f, op2(&f, SM_OP_ADD, once, twice));
+  keep(&f, op1(&f, SM_OP_LOG, twice));
+  make(&f);
+  check_clusters(&f, "wide 0; wide 1 2; wide 3");
+  check_refusals(&f, "3 after 1: ops; 2 after 0: ops");
+  close_fixture(&f);
+}
+
+/* --- Limits --------------------------------------------------------------------------------- */
+
+TEST(operation_limit) {
+  static const struct {
+    int ops, limit;
+    const char *sizes;
+  } rows[] = {{64, 65, "64"}, {65, 65, "65"}, {66, 65, "65 1"}, {100, 65, "65 35"}, {3, 1, "1 1 1"}};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    fixture f;
+    open_fixture(&f);
+    f.options.limits.max_ops = rows[i].limit;
+    keep(&f, chain(&f, source(&f, 4), rows[i].ops));
+    make(&f);
+    check_sizes(&f, rows[i].sizes);
+    check_sound(&f);
+    close_fixture(&f);
+  }
+}
+
+/* A sum of n sources binds n inputs, one output and the metadata. */
+static void check_sum(int n, int limit, const char *sizes, const char *refusals) {
+  fixture f;
+  open_fixture(&f);
+  f.options.limits.max_bindings = limit;
+  uint32_t sum = source(&f, 4);
+  for (int i = 1; i < n; i++) sum = op2(&f, SM_OP_ADD, sum, source(&f, 4));
+  keep(&f, sum);
+  make(&f);
+  check_sizes(&f, sizes);
+  check_refusals(&f, refusals);
+  for (int i = 0; i < f.plan.n_refusals; i++) CHECK_I64(f.plan.refusals[i].bindings, limit + 1);
+  for (int c = 0; c < f.plan.n_clusters; c++) CHECK(f.plan.clusters[c].bindings <= limit);
+  close_fixture(&f);
+}
+
+TEST(binding_limit) {
+  check_sum(5, 8, "4", "");
+  check_sum(6, 8, "5", "");
+  check_sum(7, 8, "5 1", "5 after 4: bindings");
+  check_sum(3, 4, "1 1", "1 after 0: bindings");
+  check_sum(3, 5, "2", "");
+}
+
+/* The limits hold for a record by itself as well: where binds three and one. */
+TEST(limits_hold_for_the_first_operation) {
+  smelt_error err;
+  for (int limit = 3; limit <= 6; limit++) {
+    fixture f;
+    open_fixture(&f);
+    uint32_t uses[] = {source(&f, 4), source(&f, 4), source(&f, 4)};
+    keep(&f, record(&f, SM_OP_CLIP, uses, 3, 4));
+    f.options.limits.max_bindings = limit;
+    smelt_status status = sm_plan_make(&f.seg, &f.options, &sm_malloc_allocator, &f.plan, &err);
+    CHECK_STATUS(status, limit < 5 ? SMELT_ERR_LIMIT : SMELT_OK);
+    if (limit == 4)
+      CHECK_STR(err.text, "clip alone exceeds a limit: binding limit of the device (est_bindings=5/4)");
+    close_fixture(&f);
+  }
+}
+
+TEST(an_operation_nobody_takes) {
+  smelt_error err;
+  fixture f;
+  open_fixture(&f);
+  keep(&f, op1(&f, SM_OP_COS, source(&f, 4)));
+  CHECK_STATUS(sm_plan_make(&f.seg, &f.options, &sm_malloc_allocator, &f.plan, &err), SMELT_ERR_UNSUPPORTED);
+  CHECK_STR(err.text, "cos: no fuser takes this operation");
+  close_fixture(&f);
+}
+
+TEST(a_value_is_bound_once) {
+  fixture f;
+  open_fixture(&f);
+  uint32_t x = source(&f, 4);
+  uint32_t y = op2(&f, SM_OP_MULTIPLY, x, x);
+  keep(&f, op2(&f, SM_OP_ADD, op2(&f, SM_OP_ADD, y, y), x));
+  make(&f);
+  CHECK_I64(f.plan.clusters[0].bindings, 3);
+  CHECK_I64(f.plan.clusters[0].read, 16);
+  close_fixture(&f);
+}
+
+TEST(a_value_used_twice_is_refused_once) {
+  fixture f;
+  open_fixture(&f);
+  uint32_t s = op1(&f, SM_OP_SIN, source(&f, 4));
+  keep(&f, op2(&f, SM_OP_MULTIPLY, s, s));
+  make(&f);
+  check_refusals(&f, "1 after 0: variant");
+  close_fixture(&f);
+}
+
+/* --- Independent clusters ----------------------------------------------------------------------- */
+
+TEST(independent_expressions_join) {
+  fixture f;
+  open_fixture(&f);
+  for (int i = 0; i < 5; i++) keep(&f, chain(&f, source(&f, 4), 3));
+  make(&f);
+  check_clusters(&f, "wide 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14");
+  CHECK_I64(f.plan.clusters[0].bindings, 11);
+  close_fixture(&f);
+}
+
+TEST(other_shapes_do_not_join) {
+  fixture f;
+  open_fixture(&f);
+  for (int i = 0; i < 4; i++) {
+    keep(&f, record(&f, SM_OP_EXP, (uint32_t[]){source(&f, 4 + i % 2)}, 1, 4 + i % 2));
+  }
+  make(&f);
+  check_clusters(&f, "wide 0 2; wide 1 3");
+  check_refusals(&f, "");
+  close_fixture(&f);
+}
+
+TEST(joins_keep_the_limits) {
+  fixture f;
+  open_fixture(&f);
+  f.options.limits.max_ops = 6;
+  for (int i = 0; i < 4; i++) keep(&f, chain(&f, source(&f, 4), 2));
+  make(&f);
+  check_sizes(&f, "6 2");
+  f.options.limits = (sm_limits){1000, 5};
+  make(&f);
+  check_sizes(&f, "4 4");
+  close_fixture(&f);
+}
+
+TEST(dependent_clusters_do_not_join) {
+  fixture f;
+  open_fixture(&f);
+  keep(&f, op1(&f, SM_OP_EXP, op1(&f, SM_OP_SIN, op1(&f, SM_OP_EXP, source(&f, 4)))));
+  make(&f);
+  check_clusters(&f, "wide 0; narrow 1; wide 2");
+  close_fixture(&f);
+}
+
+/* --- Fusion off ------------------------------------------------------------------------------------ */
+
+TEST(fusion_off) {
+  fixture f;
+  open_fixture(&f);
+  f.options.fusion = false;
+  uint32_t a = chain(&f, source(&f, 4), 2);
+  keep(&f, a);
+  keep(&f, chain(&f, source(&f, 4), 1));
+  make(&f);
+  check_clusters(&f, "wide 0; wide 1; wide 2");
+  check_refusals(&f, "1 after 0: fusion-off");
+  CHECK_I64(f.plan.clusters[0].read + f.plan.clusters[1].read, 32);
+  close_fixture(&f);
+}
+
+/* --- What the plan says of values ------------------------------------------------------------------- */
+
+TEST(written_and_last_readers) {
+  fixture f;
+  open_fixture(&f);
+  uint32_t x = source(&f, 4), unused = source(&f, 4);
+  uint32_t a = op1(&f, SM_OP_EXP, x);        /* stored: sin reads it */
+  uint32_t s = op1(&f, SM_OP_SIN, a);        /* stored: add reads it */
+  uint32_t inner = op2(&f, SM_OP_ADD, s, a); /* inside only */
+  uint32_t kept = op1(&f, SM_OP_EXP, inner); /* live and read inside */
+  uint32_t end = op1(&f, SM_OP_EXP, kept);
+  keep(&f, kept);
+  keep(&f, end);
+  make(&f);
+  check_clusters(&f, "wide 0; narrow 1; wide 2 3 4");
+  const bool *w = f.plan.written;
+  CHECK(w[a] && w[s] && !w[inner] && w[kept] && w[end] && !w[x]);
+  const uint32_t *last = f.plan.last_reader;
+  CHECK_I64(last[x], 0);
+  CHECK_I64(last[a], 2);
+  CHECK_I64(last[s], 2);
+  CHECK_I64(last[inner], 2);
+  CHECK_I64(last[end], SM_NO_READER);
+  CHECK_I64(last[unused], SM_NO_READER);
+  CHECK_I64(f.plan.clusters[2].read, 32);
+  CHECK_I64(f.plan.clusters[2].written, 32);
+  close_fixture(&f);
+}
+
+/* Ready clusters start in the order of their first records. */
+TEST(execution_order) {
+  fixture f;
+  open_fixture(&f);
+  f.options.limits.max_ops = 1;
+  uint32_t a = source(&f, 4);
+  uint32_t x = op1(&f, SM_OP_EXP, a), y = op1(&f, SM_OP_SIN, a), z = op1(&f, SM_OP_EXP, y);
+  keep(&f, op2(&f, SM_OP_ADD, z, x));
+  keep(&f, op1(&f, SM_OP_EXP, x));
+  make(&f);
+  check_clusters(&f, "wide 0; narrow 1; wide 2; wide 3; wide 4");
+  close_fixture(&f);
+}
+
+TEST(texts) {
+  fixture f;
+  sm_text text;
+  open_fixture(&f);
+  sm_text_init(&text, &sm_malloc_allocator);
+  f.options.limits.max_bindings = 4;
+  uint32_t sum = op2(&f, SM_OP_ADD, source(&f, 4), source(&f, 4));
+  keep(&f, op2(&f, SM_OP_MULTIPLY, sum, source(&f, 4)));
+  make(&f);
+  sm_plan_print(&text, &f.seg, &f.plan);
+  CHECK_STR(text.data,
+            "0 wide read=32 written=16 est_bindings=4: NumericFloat(F32, Add)\n"
+            "1 wide read=32 written=16 est_bindings=4: NumericFloat(F32, Mul)\n");
+  sm_text_clear(&text);
+  sm_plan_print_block(&text, &f.seg, &f.plan.clusters[0]);
+  CHECK_STR(text.data, "[block] 1 op(s): NumericFloat(F32, Add)");
+  sm_text_clear(&text);
+  sm_plan_print_refusal(&text, &f.seg, &f.plan.refusals[0], &f.options.limits);
+  CHECK_STR(text.data,
+            "[refuse] NumericFloat(F32, Mul) after NumericFloat(F32, Add): "
+            "bindings (binding limit of the device) est_bindings=5/4");
+  sm_text_free(&text);
+  close_fixture(&f);
+}
+
+TEST(reason_codes_are_distinct) {
+  for (int a = 0; a < SM_REASON_COUNT; a++) {
+    CHECK(*sm_reason_code((sm_reason)a) && *sm_reason_sentence((sm_reason)a));
+    for (int b = 0; b < a; b++)
+      CHECK(strcmp(sm_reason_code((sm_reason)a), sm_reason_code((sm_reason)b)) != 0);
+  }
+}
+
+/* --- Many graphs --------------------------------------------------------------------------------------- */
+
+static uint64_t next_random(uint64_t *state) {
+  *state = *state * 6364136223846793005u + 1442695040888963407u;
+  return *state >> 33;
+}
+
+static void build_random(fixture *f, uint64_t *state) {
+  static const sm_opcode codes[] = {SM_OP_EXP, SM_OP_EXP, SM_OP_ADD, SM_OP_ADD, SM_OP_MULTIPLY, SM_OP_SIN};
+  uint32_t last = source(f, 4);
+  for (uint64_t n = 1 + next_random(state) % 60; n > 0; n--) {
+    if (next_random(state) % 5 == 0) last = source(f, 4);
+    sm_opcode code = codes[next_random(state) % 6];
+    uint32_t uses[2];
+    for (int k = 0; k < 2; k++) uses[k] = (uint32_t)(next_random(state) % (last + 1));
+    last =
+        record(f, code, uses, code == SM_OP_EXP || code == SM_OP_SIN ? 1 : 2, next_random(state) % 9 ? 4 : 5);
+    if (next_random(state) % 4 == 0) keep(f, last);
+  }
+  keep(f, last);
+}
+
+static void check_values(const fixture *f) {
+  for (int c = 0; c < f->plan.n_clusters; c++) {
+    for (int i = 0; i < f->plan.clusters[c].n_ops; i++) {
+      uint32_t out = f->seg.ops.items[f->plan.clusters[c].ops[i]].out;
+      bool live = f->seg.values.items[out].live, read = f->plan.last_reader[out] != SM_NO_READER;
+      bool later = read && f->plan.last_reader[out] > (uint32_t)c;
+      CHECK(live || read);
+      CHECK(f->plan.written[out] == (live || later));
+    }
+  }
+}
+
+TEST(random_graphs_give_sound_plans) {
+  uint64_t state = 1;
+  for (int round = 0; round < 3000; round++) {
+    fixture f;
+    open_fixture(&f);
+    build_random(&f, &state);
+    f.options.limits.max_ops = 1 + (int)(next_random(&state) % 20);
+    f.options.limits.max_bindings = 4 + (int)(next_random(&state) % 10);
+    f.options.fusion = next_random(&state) % 8 != 0;
+    make(&f);
+    check_sound(&f);
+    check_values(&f);
+    for (int c = 0; c < f.plan.n_clusters; c++) {
+      CHECK(f.plan.clusters[c].n_ops <= f.options.limits.max_ops);
+      CHECK(f.plan.clusters[c].bindings <= f.options.limits.max_bindings);
+    }
+    close_fixture(&f);
+  }
+}
+
+static void *fail_after(void *left, void *ptr, size_t old, size_t size) {
+  if (size == 0 || (*(int *)left)-- > 0) return sm_malloc_allocator.fn(NULL, ptr, old, size);
+  return NULL;
+}
+
+TEST(lack_of_memory_is_an_error) {
+  fixture f;
+  open_fixture(&f);
+  keep(&f, chain(&f, source(&f, 4), 100));
+  smelt_status status = SMELT_ERR_MEMORY;
+  for (int allowed = 0; status != SMELT_OK; allowed++) {
+    int left = allowed;
+    sm_allocator allocator = {fail_after, &left};
+    sm_plan plan;
+    smelt_error err;
+    status = sm_plan_make(&f.seg, &f.options, &allocator, &plan, &err);
+    if (status != SMELT_OK) CHECK_STATUS(status, SMELT_ERR_MEMORY);
+    sm_plan_free(&plan);
+    CHECK(allowed < 1000);
+  }
+  close_fixture(&f);
+}
+
+/* --- Time ------------------------------------------------------------------------------------------------
+ */
+
+static double milliseconds(void) {
+  struct timespec now;
+  (void)timespec_get(&now, TIME_UTC);
+  return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+}
+
+/* The best of several, printed, not judged: the machine may be busy. */
+static void measure(fixture *f, const char *what) {
+  double best = 1e9;
+  f->options.fusers = fast_fusers;
+  for (int round = 0; round < 7; round++) {
+    double begin = milliseconds();
+    make(f);
+    double took = milliseconds() - begin;
+    if (took < best) best = took;
+  }
+  (void)printf("%s: %zu operations, %d clusters, %d refusals, %.2f ms\n", what, f->seg.ops.len,
+               f->plan.n_clusters, f->plan.n_refusals, best);
+  check_sound(f);
+}
+
+TEST(time_of_a_full_segment) {
+  fixture f;
+  open_fixture(&f);
+  keep(&f, chain(&f, source(&f, 4), SM_MAX_SEGMENT_OPS));
+  measure(&f, "chain");
+  CHECK_I64(f.plan.n_clusters, 1);
+  close_fixture(&f);
+  open_fixture(&f);
+  for (int i = 0; i < SM_MAX_SEGMENT_OPS; i++) keep(&f, op1(&f, SM_OP_EXP, i ? 0 : source(&f, 4)));
+  measure(&f, "fan");
+  CHECK_I64(f.plan.n_clusters, 1);
+  f.options.limits.max_bindings = 28;
+  measure(&f, "fan, 28 bindings");
+  f.options.limits.max_bindings = 3;
+  measure(&f, "fan, 3 bindings");
+  CHECK_I64(f.plan.n_clusters, SM_MAX_SEGMENT_OPS);
+  close_fixture(&f);
+}
+
+/* A triangle of adds, 31 wide at its base. */
+TEST(time_of_a_mesh) {
+  fixture f;
+  open_fixture(&f);
+  uint32_t row[32];
+  for (int i = 0; i < 32; i++) row[i] = source(&f, 4);
+  for (int n = 31; n > 0; n--) {
+    for (int i = 0; i < n; i++) row[i] = op2(&f, SM_OP_ADD, row[i], row[i + 1]);
+  }
+  keep(&f, row[0]);
+  measure(&f, "mesh");
+  CHECK_I64(f.plan.n_clusters, 1);
+  f.options.limits.max_bindings = 8;
+  measure(&f, "mesh, 8 bindings");
+  close_fixture(&f);
+}
+
+TEST_MAIN(CASE(a_chain_is_one_cluster), CASE(dead_records_are_not_planned), CASE(a_diamond_is_one_cluster),
+          CASE(an_edge_that_heals_is_no_refusal), CASE(a_path_through_another_kernel_splits),
+          CASE(clusters_never_wait_for_each_other), CASE(larger_tensors_come_first),
+          CASE(saved_reads_come_next), CASE(operation_limit), CASE(binding_limit),
+          CASE(limits_hold_for_the_first_operation), CASE(an_operation_nobody_takes),
+          CASE(a_value_is_bound_once), CASE(a_value_used_twice_is_refused_once),
+          CASE(independent_expressions_join), CASE(other_shapes_do_not_join), CASE(joins_keep_the_limits),
+          CASE(dependent_clusters_do_not_join), CASE(fusion_off), CASE(written_and_last_readers),
+          CASE(execution_order), CASE(texts), CASE(reason_codes_are_distinct),
+          CASE(random_graphs_give_sound_plans), CASE(lack_of_memory_is_an_error),
+          CASE(time_of_a_full_segment), CASE(time_of_a_mesh))
