@@ -22,6 +22,14 @@ typedef enum outcome { FAILED = 75, PASSED = 76, SKIPPED = 77 } outcome;
 static jmp_buf no_fork_end;
 static bool no_fork;
 
+/* What sanitizers ask a program for: an allocation that cannot be had is answered
+ * with NULL, as malloc does, so that tests can ask for too much. */
+#define SANITIZER_OPTIONS(name)                                  \
+  __attribute__((visibility("default"))) const char *name(void); \
+  const char *name(void) { return "allocator_may_return_null=1"; }
+SANITIZER_OPTIONS(__asan_default_options)
+SANITIZER_OPTIONS(__tsan_default_options)
+
 /* --- The end of a case ------------------------------------------------------ */
 
 _Noreturn static void end_case(outcome how) {

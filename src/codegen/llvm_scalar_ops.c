@@ -68,6 +68,8 @@ typedef LLVMValueRef emit_fn(const scalar_op *o);
 static bool is_float(const scalar_op *o) { return sm_kind_of(o->in) == SM_KIND_FLOAT; }
 static bool is_signed(const scalar_op *o) { return sm_kind_of(o->in) == SM_KIND_SINT; }
 static unsigned bits_of(smelt_dtype dtype) { return 8 * sm_dtype_info_of(dtype)->size; }
+/* The integers that have a float's bits. */
+static smelt_dtype bits_dtype(smelt_dtype dtype) { return bits_of(dtype) == 32 ? SMELT_I32 : SMELT_I64; }
 
 static LLVMValueRef integer(const scalar_op *o, uint64_t value) { return sm_llvm_int(o->e, o->in, o->width, value); }
 static LLVMValueRef real(const scalar_op *o, double value) { return sm_llvm_real(o->e, o->in, o->width, value); }
@@ -101,6 +103,11 @@ static LLVMValueRef emit_mul(const scalar_op *o) {
 }
 static LLVMValueRef emit_div(const scalar_op *o) { return BUILD(FDiv, o->a, o->b); }
 static LLVMValueRef emit_neg(const scalar_op *o) { return is_float(o) ? BUILD(FNeg, o->a) : BUILD(Neg, o->a); }
+
+static LLVMValueRef emit_fma(const scalar_op *o) {
+  LLVMTypeRef type = o->e->llvm->LLVMTypeOf(o->a);
+  return sm_llvm_intrinsic(o->e, "llvm.fma", &type, 1, (LLVMValueRef[]){o->a, o->b, o->c}, 3);
+}
 
 /* Integer division traps on 0 and on the smallest value by -1; those divisors
  * are replaced by 1 and the results chosen afterwards. */
@@ -202,6 +209,37 @@ static LLVMValueRef emit_min(const scalar_op *o) {
   return SELECT(is_signed(o) ? ICMP(SLT, o->a, o->b) : ICMP(ULT, o->a, o->b), o->a, o->b);
 }
 
+/* Powers of two as in core/kop_functions.h: the sum's lowest bits are the
+ * exponent, which a shift moves into place. */
+static LLVMValueRef power_of_2(const scalar_op *o, LLVMValueRef n) {
+  bool single = o->in == SMELT_F32;
+  smelt_dtype bits = bits_dtype(o->in);
+  LLVMValueRef sum = BUILD(FAdd, n, real(o, single ? 0x1.8p23 + 127 : 0x1.8p52 + 1023));
+  LLVMValueRef word = BUILD(BitCast, sum, sm_llvm_type(o->e, bits, o->width));
+  LLVMValueRef shifted = BUILD(Shl, word, sm_llvm_int(o->e, bits, o->width, single ? 23 : 52));
+  return BUILD(BitCast, shifted, sm_llvm_type(o->e, o->in, o->width));
+}
+
+/* One AVX-512 instruction on a whole register, rounding as the environment. */
+static LLVMValueRef scale(const scalar_op *o) {
+  enum { CURRENT_DIRECTION = 4 };
+  const sm_llvm *l = o->e->llvm;
+  bool single = o->in == SMELT_F32;
+  LLVMTypeRef mask = l->LLVMIntTypeInContext(o->e->context, single ? 16 : 8);
+  LLVMTypeRef i32 = l->LLVMIntTypeInContext(o->e->context, 32);
+  LLVMValueRef args[] = {o->a, o->b, o->a, l->LLVMConstInt(mask, UINT16_MAX, 0),
+                         l->LLVMConstInt(i32, CURRENT_DIRECTION, 0)};
+  const char *name = single ? "llvm.x86.avx512.mask.scalef.ps.512" : "llvm.x86.avx512.mask.scalef.pd.512";
+  return sm_llvm_intrinsic(o->e, name, NULL, 0, args, 5);
+}
+
+static LLVMValueRef emit_ldexp(const scalar_op *o) {
+  if (o->e->level == SM_CPU_AVX512 && (unsigned)o->width * bits_of(o->in) == 512) return scale(o);
+  LLVMValueRef half = intrinsic1(o, "llvm.floor", BUILD(FMul, o->b, real(o, 0.5)));
+  LLVMValueRef first = BUILD(FMul, o->a, power_of_2(o, half));
+  return BUILD(FMul, first, power_of_2(o, BUILD(FSub, o->b, half)));
+}
+
 static LLVMValueRef emit_sqrt(const scalar_op *o) { return intrinsic1(o, "llvm.sqrt", o->a); }
 static LLVMValueRef emit_floor(const scalar_op *o) { return intrinsic1(o, "llvm.floor", o->a); }
 static LLVMValueRef emit_ceil(const scalar_op *o) { return intrinsic1(o, "llvm.ceil", o->a); }
@@ -229,7 +267,6 @@ static LLVMValueRef emit_isnan(const scalar_op *o) { return FCMP(UNO, o->a, o->a
 static LLVMValueRef emit_isinf(const scalar_op *o) {
   return FCMP(OEQ, intrinsic1(o, "llvm.fabs", o->a), real(o, (double)__builtin_inf()));
 }
-static smelt_dtype bits_dtype(smelt_dtype dtype) { return bits_of(dtype) == 32 ? SMELT_I32 : SMELT_I64; }
 static LLVMValueRef emit_signbit(const scalar_op *o) {
   smelt_dtype bits = bits_dtype(o->in);
   LLVMValueRef word = BUILD(BitCast, o->a, sm_llvm_type(o->e, bits, o->width));
@@ -258,6 +295,10 @@ static LLVMValueRef emit_shr(const scalar_op *o) {
 }
 
 /* --- Choice and conversion --------------------------------------------------------------------------- */
+
+static LLVMValueRef emit_bitcast(const scalar_op *o) {
+  return BUILD(BitCast, o->a, sm_llvm_type(o->e, o->out, o->width));
+}
 
 static LLVMValueRef emit_select(const scalar_op *o) { return SELECT(o->a, o->b, o->c); }
 
@@ -340,6 +381,8 @@ static emit_fn *const emitters[SM_KOP_COUNT] = {
     [SM_KOP_SUB] = emit_sub,
     [SM_KOP_MUL] = emit_mul,
     [SM_KOP_DIV] = emit_div,
+    [SM_KOP_FMA] = emit_fma,
+    [SM_KOP_LDEXP] = emit_ldexp,
     [SM_KOP_TRUNC_DIV] = emit_trunc_div,
     [SM_KOP_FLOOR_DIV] = emit_floor_div,
     [SM_KOP_REM] = emit_rem,
@@ -370,6 +413,7 @@ static emit_fn *const emitters[SM_KOP_COUNT] = {
     [SM_KOP_SHR] = emit_shr,
     [SM_KOP_SELECT] = emit_select,
     [SM_KOP_CAST] = emit_cast,
+    [SM_KOP_BITCAST] = emit_bitcast,
     [SM_KOP_UNIT] = emit_unit,
     [SM_KOP_PHILOX_LO] = emit_philox,
     [SM_KOP_PHILOX_HI] = emit_philox,

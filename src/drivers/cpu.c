@@ -1,41 +1,201 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
- * The CPU driver. A compiled kernel is its IR; a launch evaluates it. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "base/error.h"
+#include "drivers/cpu_state.h"
 #include "drivers/drivers.h"
 #include "drivers/ir_kernel.h"
-#include "rt/host_memory.h"
+#include "rt/padded_tail.h"
 
-/* Vectors of the evaluator are only a way to run several elements per step. */
-static const sm_profile profile = {
-    .name = "cpu-evaluator",
-    .vector_bytes = 64,
-    .widths = {16, 8, 4, 2, 1},
-    .max_bindings = 128,
-    .chunked = true,
-};
+/* What this driver compiles: the IR, and code unless it is interpreted. */
+typedef struct cpu_kernel {
+  struct sm_kernel base;
+  sm_code code;  /* no entry: interpreted */
+} cpu_kernel;
+
+/* Elements of the interpreter's vectors: operands of a step stay in the
+ * first-level cache. */
+enum { INTERPRETER_WIDTH = 512 };
+
+/* --- The device ----------------------------------------------------------------------- */
+
+static uint64_t last_level_cache(void) {
+  long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  if (bytes <= 0) bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+  return bytes > 0 ? (uint64_t)bytes : 0;
+}
+
+static void fill_profile(sm_cpu_device *cpu) {
+  static const char *const names[] = {"cpu-baseline", "cpu-avx2", "cpu-avx512"};
+  int widest = sm_cpu_vector_bytes(cpu->level) / 4, n = 0;
+  cpu->profile = (sm_profile){.name = names[cpu->level],
+                              .vector_bytes = (uint16_t)sm_cpu_vector_bytes(cpu->level),
+                              .max_bindings = SM_CPU_MAX_BINDINGS,
+                              .chunked = true,
+                              .cache_bytes = last_level_cache(),
+                              .interpreter_width = INTERPRETER_WIDTH};
+  for (int width = widest; width >= 1; width /= 2) cpu->profile.widths[n++] = (uint8_t)width;
+}
+
+static smelt_status open_parts(sm_device *device, sm_cpu_device *cpu, smelt_error *err) {
+  SM_TRY(sm_pool_create(device->allocator, NULL, &cpu->pool, err));
+  SM_TRY(sm_host_pool_create(device->allocator, NULL, &cpu->memory, err));
+  if (!sm_mutex_init(&cpu->lock)) return sm_error_memory(err, "a lock");
+  return SMELT_OK;
+}
+
+static void free_parts(const sm_device *device, sm_cpu_device *cpu) {
+  sm_pool_destroy(cpu->pool);
+  sm_host_pool_destroy(cpu->memory);
+  sm_free(device->allocator, cpu, sizeof *cpu);
+}
 
 static smelt_status open_cpu(sm_device *device, const char *argument, smelt_error *err) {
   if (argument) {
     return sm_error_set(err, SMELT_ERR_DEVICE, "device cpu takes no argument, not \"%.60s\"", argument);
   }
-  device->profile = &profile;
+  sm_cpu_device *cpu = sm_calloc(device->allocator, 1, sizeof *cpu);
+  if (!cpu) return sm_error_memory(err, "a device");
+  cpu->level = sm_cpu_detect();
+  smelt_status status = open_parts(device, cpu, err);
+  if (status != SMELT_OK) {
+    free_parts(device, cpu);
+    return status;
+  }
+  fill_profile(cpu);
+  sm_code_cache_open(&cpu->cache, cpu->level, device->allocator, device->log);
+  device->profile = &cpu->profile;
+  device->detail = cpu->level == SM_CPU_BASELINE ? "interpreter" : "llvm";
+  device->state = cpu;
   return SMELT_OK;
 }
 
-static void close_cpu(sm_device *device) { (void)device; }
+static void close_cpu(sm_device *device) {
+  sm_cpu_device *cpu = device->state;
+  sm_llvm_close(&cpu->llvm);
+  sm_code_cache_close(&cpu->cache);
+  sm_mutex_destroy(&cpu->lock);
+  free_parts(device, cpu);
+}
+
+static void *alloc_data(sm_device *device, size_t bytes) {
+  return sm_host_pool_alloc(((sm_cpu_device *)device->state)->memory, bytes);
+}
+
+static void free_data(sm_device *device, void *data, size_t bytes) {
+  sm_host_pool_free(((sm_cpu_device *)device->state)->memory, data, bytes);
+}
+
+/* --- Kernels ------------------------------------------------------------------------------ */
+
+static smelt_status interpret(sm_device *device, sm_kir_kernel *ir, sm_kernel **out, smelt_error *err) {
+  cpu_kernel *kernel = sm_calloc(device->allocator, 1, sizeof *kernel);
+  if (!kernel) return sm_error_memory(err, "a kernel");
+  kernel->base.ir = *ir;
+  *out = &kernel->base;
+  return SMELT_OK;
+}
+
+static smelt_status compile(sm_device *device, sm_kir_kernel *ir, sm_kernel **out, smelt_error *err) {
+  sm_code code;
+  SM_TRY(sm_cpu_code(device, ir, &code, err));
+  smelt_status status = interpret(device, ir, out, err);
+  if (status == SMELT_OK) ((cpu_kernel *)*out)->code = code;
+  else sm_code_free(&code);
+  return status;
+}
+
+static void release(sm_device *device, sm_kernel *kernel) {
+  cpu_kernel *k = (cpu_kernel *)kernel;
+  sm_code_free(&k->code);
+  sm_kir_free(&k->base.ir);
+  sm_free(device->allocator, k, sizeof *k);
+}
+
+/* --- Launches -------------------------------------------------------------------------------- */
+
+/* A launch on its way through the pool. */
+typedef struct running {
+  const cpu_kernel *kernel;
+  const sm_launch *launch;
+  const sm_kir_span *buffers;
+  void *data[SM_CPU_MAX_BINDINGS];  /* of compiled kernels */
+  smelt_error *err;
+  atomic_bool failed;               /* of interpreted kernels: the first failure has `err` */
+} running;
+
+static void run_compiled(void *user, int64_t begin, int64_t end) {
+  const running *r = user;
+  r->kernel->code.entry(r->data, r->launch->sizes, r->launch->scalars, begin, end);
+}
+
+static void run_interpreted(void *user, int64_t begin, int64_t end) {
+  running *r = user;
+  smelt_error err;
+  sm_kir_call call = {.buffers = r->buffers, .sizes = r->launch->sizes, .scalars = r->launch->scalars,
+                      .begin = begin, .end = end};
+  if (sm_kir_eval(&r->kernel->base.ir, &call, &err) == SMELT_OK) return;
+  if (!atomic_exchange(&r->failed, true)) *r->err = err;
+}
+
+/* Runs [0, items) of the job's kernel on `buffers`, which begin at `offset`. */
+typedef struct range {
+  running *r;
+  int64_t offset;
+} range;
+
+static void run_range(void *user, int64_t begin, int64_t end) {
+  const range *at = user;
+  if (at->r->kernel->code.entry) run_compiled(at->r, at->offset + begin, at->offset + end);
+  else run_interpreted(at->r, at->offset + begin, at->offset + end);
+}
+
+static smelt_status run_job(sm_device *device, running *r, int64_t begin, int64_t end, int64_t cost_ns) {
+  const sm_cpu_device *cpu = device->state;
+  range at = {r, begin};
+  sm_pool_job job = {.run = run_range, .user = &at, .work_items = end - begin, .grain = r->launch->grain,
+                     .cost_ns = cost_ns};
+  for (size_t i = 0; i < r->launch->n_buffers; i++) r->data[i] = r->buffers[i].data;
+  if (end > begin) sm_pool_run(cpu->pool, &job);
+  return atomic_load(&r->failed) ? r->err->code : SMELT_OK;
+}
+
+/* The tail is one grain: the caller's alone. */
+typedef struct tail_run {
+  sm_device *device;
+  running *r;
+} tail_run;
+
+static smelt_status run_tail(void *user, const sm_kir_span *buffers, int64_t begin, int64_t end, smelt_error *err) {
+  const tail_run *t = user;
+  (void)err;
+  t->r->buffers = buffers;
+  return run_job(t->device, t->r, begin, end, 1);
+}
+
+static smelt_status launch(sm_device *device, sm_kernel *kernel, const sm_launch *l, smelt_error *err) {
+  smelt_error own;
+  running r = {.kernel = (cpu_kernel *)kernel, .launch = l, .buffers = l->buffers, .err = err ? err : &own};
+  int64_t end = l->padded ? sm_launch_whole(l) : l->work_items;
+  SM_TRY(run_job(device, &r, 0, end, l->cost_ns));
+  if (!l->padded) return SMELT_OK;
+  tail_run tail = {device, &r};
+  return sm_run_padded_tail(device, &kernel->ir, l, run_tail, &tail, err);
+}
 
 const sm_driver sm_driver_cpu = {
     .name = "cpu",
-    .detail = "evaluator",
     .runs_kernels = true,
     .open = open_cpu,
     .close = close_cpu,
-    .alloc = sm_host_alloc,
-    .free = sm_host_free,
+    .alloc = alloc_data,
+    .free = free_data,
     .upload = sm_host_copy,
     .download = sm_host_copy,
-    .compile = sm_ir_kernel_compile,
-    .release = sm_ir_kernel_release,
-    .launch = sm_ir_kernel_evaluate,
+    .compile = compile,
+    .interpret = interpret,
+    .release = release,
+    .launch = launch,
 };

@@ -21,6 +21,9 @@ extern const sm_driver sm_driver_ref;
 /* NULL-terminated. */
 extern const sm_driver *const sm_drivers[];
 
+/* What `null` takes after its colon; ends with an entry without a name. */
+extern const sm_profile sm_null_profiles[];
+
 /* Runs one record of a segment on `ref`: `buffers` has one entry a value, those
  * of the operands are there, the result's is created. */
 smelt_status sm_ref_run_op(sm_device *device, const sm_segment *segment, const sm_op *op, sm_buffer **buffers,

@@ -11,19 +11,19 @@
 
 /* One list of profiles. Bindings count buffers and the metadata every kernel
  * has. Metal: the limit that wgpu leaves of the 31 buffers of a stage. */
-static const sm_profile profiles[] = {
+const sm_profile sm_null_profiles[] = {
     {.name = "cpu-avx512", .vector_bytes = 64, .widths = {16, 8, 4, 2, 1}, .max_bindings = 128, .chunked = true},
     {.name = "cpu-avx2", .vector_bytes = 32, .widths = {8, 4, 2, 1}, .max_bindings = 128, .chunked = true},
     {.name = "metal", .vector_bytes = 16, .widths = {4, 2, 1}, .max_bindings = 28},
     {.name = "cuda-sm90", .vector_bytes = 16, .widths = {4, 2, 1}, .max_bindings = 128},
     {.name = "opencl12", .vector_bytes = 16, .widths = {4, 2, 1}, .max_bindings = 64},
+    {.name = NULL},
 };
-enum { N_PROFILES = sizeof profiles / sizeof profiles[0] };
 
 static smelt_status open_null(sm_device *device, const char *argument, smelt_error *err) {
-  for (int i = 0; i < N_PROFILES; i++) {
-    if (!argument || strcmp(profiles[i].name, argument) == 0) {
-      device->profile = &profiles[i];
+  for (int i = 0; sm_null_profiles[i].name; i++) {
+    if (!argument || strcmp(sm_null_profiles[i].name, argument) == 0) {
+      device->profile = &sm_null_profiles[i];
       return SMELT_OK;
     }
   }

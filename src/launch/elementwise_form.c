@@ -78,12 +78,30 @@ static int choose_unroll(const sm_trace *trace, trace_facts *f) {
   return unroll;
 }
 
+/* Of one thread: memory at about 20 bytes a nanosecond, or steps at about 0.01 ns
+ * an element and cost unit. */
+static int64_t estimate_ns(const trace_facts *f, const sm_launch_plan *plan, uint64_t bytes) {
+  int64_t memory = (int64_t)(bytes / 20), compute = plan->work_items / 100 * f->cost;
+  return 1 + (memory > compute ? memory : compute);
+}
+
 sm_elementwise_form sm_elementwise_choose(const sm_trace *trace, const sm_launch_plan *plan,
-                                          const sm_profile *profile, uint64_t bytes) {
+                                          const sm_profile *profile, const sm_launch_facts *facts) {
   trace_facts f = gather(trace, plan);
   sm_elementwise_form form = {.width = profile->widths[0], .padded = f.one_axis};
   form.unroll = choose_unroll(trace, &f);
   if (f.cost > ONE_LOOP_COST && form.unroll == 1) form.tile = TILE;
-  form.streaming = f.one_axis && profile->cache_bytes && bytes > profile->cache_bytes + profile->cache_bytes / 2;
+  bool beyond_cache = profile->cache_bytes && facts->bytes > profile->cache_bytes + profile->cache_bytes / 2;
+  form.streaming = f.one_axis && beyond_cache && facts->aligned;
+  form.cost_ns = estimate_ns(&f, plan, facts->bytes);
   return form;
+}
+
+sm_elementwise_form sm_elementwise_interpreted(const sm_trace *trace, const sm_launch_plan *plan,
+                                               const sm_profile *profile) {
+  trace_facts f = gather(trace, plan);
+  return (sm_elementwise_form){.width = profile->interpreter_width,
+                               .unroll = 1,
+                               .padded = f.one_axis,
+                               .cost_ns = 1 + plan->work_items * f.cost / 10};
 }

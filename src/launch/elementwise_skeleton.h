@@ -29,11 +29,20 @@ typedef struct sm_elementwise_form {
   int tile;        /* elements of a tile, a multiple of width; 0: one loop */
   bool streaming;  /* results bypass the caches */
   bool padded;
+  int64_t cost_ns; /* estimate of one thread's time for the launch */
 } sm_elementwise_form;
 
-/* The form for this trace on a device; `bytes` is what the launch touches. */
+/* What is known when the buffers are. */
+typedef struct sm_launch_facts {
+  uint64_t bytes;  /* that the launch touches */
+  bool aligned;    /* every output begins at a multiple of 64 bytes */
+} sm_launch_facts;
+
+/* The form for this trace on a device, and that for its interpreter. */
 sm_elementwise_form sm_elementwise_choose(const sm_trace *trace, const sm_launch_plan *plan,
-                                          const sm_profile *profile, uint64_t bytes);
+                                          const sm_profile *profile, const sm_launch_facts *facts);
+sm_elementwise_form sm_elementwise_interpreted(const sm_trace *trace, const sm_launch_plan *plan,
+                                               const sm_profile *profile);
 
 typedef sm_vec(int64_t) sm_size_list;
 

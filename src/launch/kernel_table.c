@@ -12,7 +12,8 @@ void sm_kernel_table_init(sm_kernel_table *table, sm_device *device, const sm_lo
 
 void sm_kernel_table_free(sm_kernel_table *table) {
   for (size_t i = 0; i < table->entries.len; i++) {
-    table->device->driver->release(table->device, table->entries.items[i].kernel);
+    sm_kernel *kernel = table->entries.items[i].kernel;
+    if (kernel) table->device->driver->release(table->device, kernel);
   }
   sm_vec_free(table->device->allocator, &table->entries);
 }
@@ -33,27 +34,38 @@ static void log_compile(const sm_kernel_table *table, const sm_kir_kernel *ir) {
   sm_log_text(table->log, &text);
 }
 
-static smelt_status compile(sm_kernel_table *table, sm_kir_kernel *ir, sm_kernel_entry *entry, smelt_error *err) {
-  const sm_driver *driver = table->device->driver;
+typedef smelt_status make_fn(sm_device *device, sm_kir_kernel *ir, sm_kernel **out, smelt_error *err);
+
+static smelt_status make(sm_kernel_table *table, sm_kir_kernel *ir, make_fn *function, sm_kernel_entry *entry,
+                         smelt_error *err) {
   if (!sm_vec_reserve(table->device->allocator, &table->entries, 1)) return sm_error_memory(err, "a kernel");
   log_compile(table, ir);
-  SM_TRY(driver->compile(table->device, ir, &entry->kernel, err));
-  sm_count(&table->counters->kernels_compiled, 1);
-  table->entries.items[table->entries.len++] = *entry;
-  return SMELT_OK;
+  smelt_status status = function(table->device, ir, &entry->kernel, err);
+  if (status == SMELT_OK) sm_count(&table->counters->kernels_compiled, 1);
+  if (status == SMELT_OK || status == SMELT_ERR_UNSUPPORTED) table->entries.items[table->entries.len++] = *entry;
+  return status;
+}
+
+static smelt_status answer(const sm_kernel_entry *entry, smelt_error *err) {
+  return entry->kernel ? SMELT_OK : sm_error_set(err, SMELT_ERR_UNSUPPORTED, "%s has no code", entry->name);
+}
+
+static void name_kernel(sm_kir_kernel *ir, const char *prefix, sm_kernel_entry *entry) {
+  (void)snprintf(ir->name, sizeof ir->name, "%.36s_%08" PRIx32, prefix, (uint32_t)(entry->hash.lo >> 32));
+  (void)snprintf(entry->name, sizeof entry->name, "%s", ir->name);
 }
 
 smelt_status sm_kernel_table_get(sm_kernel_table *table, sm_kir_kernel *ir, const char *prefix,
-                                 const sm_kernel_entry **out, smelt_error *err) {
+                                 bool interpreted, const sm_kernel_entry **out, smelt_error *err) {
+  const sm_driver *driver = table->device->driver;
   sm_kernel_entry entry = {.hash = sm_kir_hash(ir)};
   *out = find(table, entry.hash);
   if (*out) {
     sm_kir_free(ir);
-    return SMELT_OK;
+    return answer(*out, err);
   }
-  (void)snprintf(ir->name, sizeof ir->name, "%.36s_%08" PRIx32, prefix, (uint32_t)(entry.hash.lo >> 32));
-  (void)snprintf(entry.name, sizeof entry.name, "%s", ir->name);
-  smelt_status status = compile(table, ir, &entry, err);
+  name_kernel(ir, prefix, &entry);
+  smelt_status status = make(table, ir, interpreted ? driver->interpret : driver->compile, &entry, err);
   if (status != SMELT_OK) sm_kir_free(ir);
   else *out = &table->entries.items[table->entries.len - 1];
   return status;

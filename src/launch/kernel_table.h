@@ -13,7 +13,7 @@
 typedef struct sm_kernel_entry {
   sm_hash hash;
   char name[SM_KIR_NAME];
-  sm_kernel *kernel;
+  sm_kernel *kernel;  /* NULL: the driver has no code for it */
 } sm_kernel_entry;
 
 typedef struct sm_kernel_table {
@@ -26,11 +26,11 @@ typedef struct sm_kernel_table {
 void sm_kernel_table_init(sm_kernel_table *table, sm_device *device, const sm_log *log, sm_counters *counters);
 void sm_kernel_table_free(sm_kernel_table *table);
 
-/* The kernel with this IR, compiled if it is new; `prefix` and eight digits of
- * the hash name it. Takes `ir` over, also on failure. The entry stays valid
- * until the next call. ERR_MEMORY, ERR_COMPILE. A failed compile leaves no
- * entry. */
+/* The kernel with this IR, made if it is new: compiled, or for the interpreter
+ * if `interpreted`. `prefix` and eight digits of the hash name it. Takes `ir`
+ * over, also on failure. The entry stays valid until the next call. ERR_MEMORY,
+ * ERR_COMPILE, which leave no entry; ERR_UNSUPPORTED, which is remembered. */
 smelt_status sm_kernel_table_get(sm_kernel_table *table, sm_kir_kernel *ir, const char *prefix,
-                                 const sm_kernel_entry **out, smelt_error *err);
+                                 bool interpreted, const sm_kernel_entry **out, smelt_error *err);
 
 #endif

@@ -79,7 +79,8 @@ static smelt_status launch_kernel(const sm_launch_env *env, const char *fuser, c
   sm_launch launch = {.buffers = spans, .n_buffers = n_in + n_out, .sizes = kernel->sizes.items,
                       .n_sizes = kernel->sizes.len, .scalars = scalars, .n_scalars = n_scalars,
                       .work_items = plan->work_items, .grain = plan->grain,
-                      .padded = kernel->form.padded, .moves = moves};
+                      .padded = kernel->form.padded, .moves = moves,
+                      .cost_ns = kernel->form.cost_ns};
   if (launch.padded) launch.grain = (int64_t)kernel->form.width * kernel->form.unroll;
   return enter_driver(env, fuser, trace, kernel->entry, &launch, buffers, err);
 }
@@ -90,11 +91,10 @@ static void kernel_prefix(sm_text *text, const sm_trace *trace) {
   else sm_op_print_kernel_name(text, &trace->segment->ops.items[trace->ops[0]]);
 }
 
-static smelt_status get_kernel(const sm_launch_env *env, const sm_trace *trace, const sm_launch_plan *plan,
-                               uint64_t bytes, ready_kernel *out, smelt_error *err) {
+static smelt_status build_kernel(const sm_launch_env *env, const sm_trace *trace, const sm_launch_plan *plan,
+                                 bool interpreted, ready_kernel *out, smelt_error *err) {
   const sm_allocator *allocator = env->device->allocator;
   sm_kir_kernel ir;
-  out->form = sm_elementwise_choose(trace, plan, env->device->profile, bytes);
   smelt_status status = sm_elementwise_kernel(trace, plan, out->form, allocator, &ir, &out->sizes, err);
   if (status != SMELT_OK) {
     sm_kir_free(&ir);
@@ -103,9 +103,30 @@ static smelt_status get_kernel(const sm_launch_env *env, const sm_trace *trace, 
   sm_text prefix;
   sm_text_init(&prefix, allocator);
   kernel_prefix(&prefix, trace);
-  status = sm_kernel_table_get(env->kernels, &ir, prefix.data, &out->entry, err);
+  status = sm_kernel_table_get(env->kernels, &ir, prefix.data, interpreted, &out->entry, err);
   sm_text_free(&prefix);
   return status;
+}
+
+/* Compiled, or where that cannot be, in the interpreter's form. */
+static smelt_status get_kernel(const sm_launch_env *env, const sm_trace *trace, const sm_launch_plan *plan,
+                               const sm_launch_facts *facts, ready_kernel *out, smelt_error *err) {
+  const sm_profile *profile = env->device->profile;
+  out->form = sm_elementwise_choose(trace, plan, profile, facts);
+  smelt_status status = build_kernel(env, trace, plan, false, out, err);
+  if (status != SMELT_ERR_UNSUPPORTED || !env->device->driver->interpret) return status;
+  out->form = sm_elementwise_interpreted(trace, plan, profile);
+  sm_vec_free(env->device->allocator, &out->sizes);
+  return build_kernel(env, trace, plan, true, out, err);
+}
+
+/* Streaming stores want whole vectors at aligned addresses. */
+static bool outputs_aligned(const sm_trace *trace, sm_buffer *const *buffers) {
+  enum { ALIGNMENT = 64 };
+  for (size_t i = 0; i < trace->outputs.len; i++) {
+    if ((uintptr_t)buffers[trace->outputs.items[i]]->data % ALIGNMENT) return false;
+  }
+  return true;
 }
 
 static smelt_status plan_and_launch(const sm_launch_env *env, const char *fuser, const sm_trace *trace,
@@ -114,9 +135,10 @@ static smelt_status plan_and_launch(const sm_launch_env *env, const char *fuser,
   ready_kernel kernel = {.sizes = {0}};
   if (!sm_launch_plan_make(trace, arena, &plan)) return sm_error_memory(err, "a launch plan");
   if (plan.work_items == 0) return SMELT_OK;
-  uint64_t bytes = total_bytes(buffers, trace->inputs.items, trace->inputs.len) +
-                   total_bytes(buffers, trace->outputs.items, trace->outputs.len);
-  smelt_status status = get_kernel(env, trace, &plan, bytes, &kernel, err);
+  sm_launch_facts facts = {.bytes = total_bytes(buffers, trace->inputs.items, trace->inputs.len) +
+                                    total_bytes(buffers, trace->outputs.items, trace->outputs.len),
+                           .aligned = outputs_aligned(trace, buffers)};
+  smelt_status status = get_kernel(env, trace, &plan, &facts, &kernel, err);
   if (status == SMELT_OK) status = launch_kernel(env, fuser, trace, &plan, &kernel, arena, buffers, err);
   sm_vec_free(env->device->allocator, &kernel.sizes);
   return status;

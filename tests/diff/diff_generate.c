@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "diff_program.h"
+#include "ir/infer.h"
 
 /* --- Randomness ----------------------------------------------------------------------- */
 
@@ -275,6 +276,25 @@ static smelt_tensor *try_call(generator *g, const step *s) {
   return smelt_call(g->guide, s->op, tokens, (size_t)s->n, &attrs);
 }
 
+static sm_call_operand describe(const generator *g, const operand *o, sm_shape *shape) {
+  if (o->use == USE_SCALAR) return (sm_call_operand){.is_scalar = true, .scalar = o->scalar};
+  int rank = smelt_dims(g->tokens[o->name], shape->dims);
+  shape->rank = rank < 0 ? 0 : rank;
+  return (sm_call_operand){.dtype = smelt_dtype_of(g->tokens[o->name]), .shape = shape};
+}
+
+/* Asked before a call is recorded, because a result that needs much memory ends
+ * the segment at once. */
+static bool is_too_large(const generator *g, const step *s) {
+  sm_call_operand operands[MAX_OPERANDS];
+  sm_shape shapes[MAX_OPERANDS] = {{.rank = 0}};
+  for (int i = 0; i < s->n; i++) operands[i] = describe(g, &s->operands[i], &shapes[i]);
+  smelt_attrs attrs = {sizeof attrs, s->dtype, s->rank, s->dims};
+  sm_inferred result;
+  return sm_infer(sm_op_find(s->op), operands, s->n, &attrs, &result, NULL) == SMELT_OK &&
+         (sm_shape_count(&result.shape) > MAX_ELEMENTS || result.shape.rank > MAX_RANK);
+}
+
 static bool has_nan(const smelt_tensor *t) {
   smelt_dtype dtype = smelt_dtype_of(t);
   size_t count = (size_t)smelt_count(t), size = smelt_dtype_size(dtype);
@@ -304,7 +324,6 @@ static bool looks_at_sign_of_nan(generator *g, const step *s) {
 }
 
 static bool is_bearable(generator *g, const step *s, const smelt_tensor *result, bool wrong) {
-  if (smelt_count(result) > MAX_ELEMENTS || smelt_rank(result) > MAX_RANK) return false;
   if (smelt_check(result, NULL) != SMELT_OK) return wrong;
   return !looks_at_sign_of_nan(g, s);
 }
@@ -324,6 +343,7 @@ static void add_call(generator *g) {
   smelt_tensor *result = NULL;
   for (int attempt = 0; attempt < ATTEMPTS && !result; attempt++) {
     draw_call(g, &s, wrong);
+    if (is_too_large(g, &s)) continue;
     result = try_call(g, &s);
     if (is_bearable(g, &s, result, wrong)) continue;
     smelt_drop(result);
@@ -421,7 +441,7 @@ static void write_steps(generator *g) {
 }
 
 void generate(program *p, uint64_t seed) {
-  static const way guide = {"guide", "ref", SMELT_DEFAULT, false};
+  static const way guide = {"guide", "ref", SMELT_DEFAULT, false, false, false};
   *p = (program){.seed = seed};
   generator *g = calloc(1, sizeof *g);
   g->p = p;

@@ -62,8 +62,8 @@ typedef struct step {
 
 typedef struct program {
   uint64_t seed;       /* that it was made from */
-  int64_t max_ops;     /* of the ways with tight limits */
-  int64_t max_segment; /* likewise: operations per segment */
+  int64_t max_ops;     /* operations a kernel, in ways with tight kernels */
+  int64_t max_segment; /* operations a segment, in ways with tight segments */
   int n;
   step steps[MAX_STEPS];
 } program;
@@ -87,7 +87,8 @@ typedef struct way {
   const char *name;
   const char *device;
   smelt_switch fusion;
-  bool tight; /* the program's max_ops and max_segment apply */
+  bool interpreted; /* kernels are not compiled */
+  bool tight_kernels, tight_segments;
 } way;
 
 /* The first is the judge. */

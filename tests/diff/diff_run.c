@@ -13,11 +13,13 @@
 #include "diff_program.h"
 
 const way ways[] = {
-    {"ref", "ref", SMELT_DEFAULT, false},
-    {"cpu", "cpu", SMELT_ON, false},
-    {"cpu without fusion", "cpu", SMELT_OFF, false},
-    {"cpu with tight limits", "cpu", SMELT_ON, true},
-    {"ref with tight limits", "ref", SMELT_DEFAULT, true},
+    {"ref", "ref", SMELT_DEFAULT, false, false, false},
+    {"ref, tight segments", "ref", SMELT_DEFAULT, false, false, true},
+    {"cpu", "cpu", SMELT_ON, false, false, false},
+    {"cpu, no fusion", "cpu", SMELT_OFF, false, false, false},
+    {"cpu, interpreted", "cpu", SMELT_ON, true, false, false},
+    {"cpu, interpreted, tight kernels", "cpu", SMELT_ON, true, true, false},
+    {"cpu, interpreted, tight kernels and segments", "cpu", SMELT_ON, true, true, true},
 };
 const int n_ways = sizeof ways / sizeof ways[0];
 
@@ -132,10 +134,8 @@ smelt_context *open_way(const program *p, const way *w) {
   smelt_context_desc desc = SMELT_CONTEXT_DESC_INIT;
   desc.device = w->device;
   desc.fusion = w->fusion;
-  if (w->tight) {
-    desc.max_ops = p->max_ops;
-    desc.max_segment_ops = p->max_segment;
-  }
+  if (w->tight_kernels) desc.max_ops = p->max_ops;
+  if (w->tight_segments) desc.max_segment_ops = p->max_segment;
   return smelt_context_create(&desc, NULL);
 }
 
@@ -157,10 +157,20 @@ static void close_runner(runner *r) {
                  c.live_references, err.text);
 }
 
+/* Without code from the cache and without libLLVM kernels are interpreted. */
+static void choose_code(const way *w) {
+  static const char *const settings[] = {"SMELT_LLVM", "SMELT_CACHE"};
+  for (int i = 0; i < 2; i++) {
+    if (w->interpreted) (void)setenv(settings[i], "0", 1);
+    else (void)unsetenv(settings[i]);
+  }
+}
+
 observations *run_program(const program *p, const way *w) {
   runner *r = calloc(1, sizeof *r);
   r->p = p;
   r->seen = calloc(1, sizeof *r->seen);
+  choose_code(w);
   r->ctx = open_way(p, w);
   for (int i = 0; i < p->n; i++) run_step(r, i);
   close_runner(r);
@@ -208,7 +218,8 @@ static void print_element(FILE *out, const observation *o, int64_t i) {
   sm_text_free(&text);
 }
 
-static bool same_step(const way *w, int at_step, const observation *judge, const observation *other, FILE *out) {
+static bool same_step(const way *w, int at_step, const observation *judge, const observation *other,
+                      FILE *out) {
   if (judge->status != other->status) {
     if (out)
       (void)fprintf(out, "# %s: step %d is %s, expected %s\n", w->name, at_step,

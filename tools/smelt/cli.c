@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 int cli_exit_of(smelt_status status) {
   switch (status) {
@@ -62,4 +63,31 @@ bool cli_parse_u64(const char *text, uint64_t *out) {
   if (!starts || *end || errno || value > UINT64_MAX) return false;
   *out = value;
   return true;
+}
+
+/* Reads one extent, up to a comma, and moves on behind it. */
+static bool parse_extent(const char **text, const char *end, int64_t *out) {
+  char digits[24] = "";
+  const char *comma = memchr(*text, ',', (size_t)(end - *text));
+  size_t n = (size_t)((comma ? comma : end) - *text);
+  uint64_t value;
+  if (n >= sizeof digits) return false;
+  memcpy(digits, *text, n);
+  if (!cli_parse_u64(digits, &value) || value > INT64_MAX) return false;
+  *out = (int64_t)value;
+  *text = comma ? comma + 1 : end + 1;
+  return true;
+}
+
+bool cli_parse_shape(const char *text, sm_shape *out) {
+  int64_t dims[SMELT_MAX_RANK];
+  int rank = 0;
+  size_t n = strlen(text);
+  const char *end = text + n;
+  bool bracketed = n >= 2 && text[0] == '[' && end[-1] == ']';
+  if (bracketed) text++, end--;
+  bool more = !bracketed || text < end;
+  for (; more && text <= end; rank++)
+    if (rank == SMELT_MAX_RANK || !parse_extent(&text, end, &dims[rank])) return false;
+  return sm_shape_make(out, SMELT_F32, rank, dims, NULL) == SMELT_OK;
 }

@@ -6,7 +6,7 @@
 #ifndef SMELT_TOOL_CLI_H
 #define SMELT_TOOL_CLI_H
 
-#include "smelt/base.h"
+#include "core/shape.h"
 
 typedef enum cli_exit {
   CLI_OK = 0,
@@ -27,5 +27,9 @@ int cli_fail_option(char **argv, int answer);
 
 /* Reads a whole number, decimal or 0x…; false if `text` is none. */
 bool cli_parse_u64(const char *text, uint64_t *out);
+
+/* Reads extents, "2,3" or "[2,3]", "[]" for none, as the shape of an f32 tensor;
+ * false if `text` is no shape or there is no such tensor. */
+bool cli_parse_shape(const char *text, sm_shape *out);
 
 #endif

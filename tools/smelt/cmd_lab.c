@@ -43,43 +43,13 @@ static int print_help(void) {
   return CLI_OK;
 }
 
-/* --- Shapes -------------------------------------------------------------------------- */
-
-/* Reads one extent, up to a comma, and moves on behind it. */
-static bool parse_extent(const char **text, const char *end, int64_t *out) {
-  char digits[24] = "";
-  const char *comma = memchr(*text, ',', (size_t)(end - *text));
-  size_t n = (size_t)((comma ? comma : end) - *text);
-  uint64_t value;
-  if (n >= sizeof digits) return false;
-  memcpy(digits, *text, n);
-  if (!cli_parse_u64(digits, &value) || value > INT64_MAX) return false;
-  *out = (int64_t)value;
-  *text = comma ? comma + 1 : end + 1;
-  return true;
-}
-
-/* "2,3", "[2,3]", "[]". */
-static bool parse_shape(const char *text, sm_shape *out) {
-  int64_t dims[SMELT_MAX_RANK];
-  int rank = 0;
-  size_t n = strlen(text);
-  const char *end = text + n;
-  bool bracketed = n >= 2 && text[0] == '[' && end[-1] == ']';
-  if (bracketed) text++, end--;
-  bool more = !bracketed || text < end;
-  for (; more && text <= end; rank++)
-    if (rank == SMELT_MAX_RANK || !parse_extent(&text, end, &dims[rank])) return false;
-  return sm_shape_make(out, SMELT_F32, rank, dims, NULL) == SMELT_OK;
-}
-
 /* --- Options -------------------------------------------------------------------------- */
 
 enum { GO_ON = -1 };
 enum { OPTION_SEED = 256, OPTION_SHAPE, OPTION_DEVICE, OPTION_MAX_OPS, OPTION_NO_FUSION };
 
 static int take_shape(lab_options *given) {
-  if (parse_shape(optarg, &given->shape)) return GO_ON;
+  if (cli_parse_shape(optarg, &given->shape)) return GO_ON;
   return cli_fail("lab", SMELT_ERR_ARGUMENT, "--shape '%s' is no shape (2,3 or [])", optarg);
 }
 

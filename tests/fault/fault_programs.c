@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * fault_programs [--all]: programs of the public interface while memory runs
+ * out, allocation by allocation, in one process.
+ *
+ * A program answers OK if all its values were exact, or ERR_MEMORY; it never
+ * sees a wrong value or another error, and it gives up its references in any
+ * case. Each is run in two ways. *Inside*: in a context that has a tensor
+ * already; afterwards that tensor is intact, and the program, run again, gives
+ * the right values. *Around*: creating and destroying the context may fail too.
+ * In the end of each round nothing leaks and the library holds as many blocks as
+ * before. All this with one failing allocation, and with all from one on. */
+#define _DEFAULT_SOURCE
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "failing_alloc.h"
+#include "fault_loop.h"
+#include "smelt/io.h"
+#include "smelt/smelt.h"
+
+/* --- What a program may see ------------------------------------------------------------------ */
+
+/* The first thing that was wrong in this round; empty if nothing was. */
+static char wrong[700];
+
+static void complain(const char *what, const char *detail) {
+  if (!*wrong) (void)snprintf(wrong, sizeof wrong, "%s: %s", what, detail);
+}
+
+/* OK or ERR_MEMORY; anything else is wrong. */
+static smelt_status bear(const char *what, smelt_status status, const smelt_error *err) {
+  if (status != SMELT_OK && status != SMELT_ERR_MEMORY) complain(what, err->text);
+  if (status == SMELT_ERR_MEMORY && !fail_alloc_happened())
+    complain(what, "out of memory although nothing failed");
+  return status;
+}
+
+static smelt_status worse(smelt_status a, smelt_status b) { return a == SMELT_OK ? b : a; }
+
+/* Reads the last use of `t`. */
+static smelt_status expect(const char *what, smelt_tensor *t, smelt_dtype dtype, const void *values,
+                           size_t bytes) {
+  unsigned char buf[4096];
+  smelt_error err;
+  smelt_status status = bear(what, smelt_into_host(t, dtype, buf, bytes, &err), &err);
+  if (status == SMELT_OK && memcmp(buf, values, bytes) != 0) complain(what, "wrong values");
+  return status;
+}
+
+#define EXPECT_F32(t, ...) \
+  expect(__func__, t, SMELT_F32, (float[]){__VA_ARGS__}, sizeof((float[]){__VA_ARGS__}))
+#define EXPECT_I64(t, ...) \
+  expect(__func__, t, SMELT_I64, (int64_t[]){__VA_ARGS__}, sizeof((int64_t[]){__VA_ARGS__}))
+
+static smelt_tensor *f32s(smelt_context *ctx, int64_t n, const float *values) {
+  return smelt_from_host(ctx, SMELT_F32, 1, &n, values);
+}
+#define F32S(ctx, ...) \
+  f32s(ctx, (int64_t)(sizeof((float[]){__VA_ARGS__}) / sizeof(float)), (float[]){__VA_ARGS__})
+
+/* --- The programs --------------------------------------------------------------------------- */
+
+static smelt_status expression(smelt_context *ctx) {
+  smelt_tensor *a = F32S(ctx, 1, 2, 3), *b = F32S(ctx, 2, 3, 4), *c = F32S(ctx, 0.5f, 0, -1);
+  return EXPECT_F32(smelt_sqrt(smelt_square(smelt_add(smelt_mul(a, b), c))), 2.5f, 6, 11);
+}
+
+static smelt_status conversions(smelt_context *ctx) {
+  smelt_tensor *a = smelt_from_host(ctx, SMELT_I32, 2, (int64_t[]){2, 1}, (int32_t[]){1, 2});
+  smelt_tensor *b = smelt_from_host(ctx, SMELT_I64, 1, (int64_t[]){3}, (int64_t[]){10, 20, 30});
+  smelt_tensor *sum = smelt_add(smelt_ref(a), b);
+  smelt_status status = EXPECT_I64(sum, 11, 21, 31, 12, 22, 32);
+  return worse(status, EXPECT_I64(smelt_astype(a, SMELT_I64), 1, 2));
+}
+
+static smelt_status kept_values(smelt_context *ctx) {
+  smelt_tensor *x = F32S(ctx, 1, 4, 9);
+  smelt_tensor *root = smelt_sqrt(smelt_ref(x));
+  smelt_tensor *half = smelt_mul(smelt_ref(root), 0.5);
+  smelt_tensor *sum = smelt_add(smelt_ref(half), smelt_ref(root));
+  smelt_drop(smelt_exp(smelt_ref(sum)));
+  smelt_status status = EXPECT_F32(half, 0.5f, 1, 1.5f);
+  status = worse(status, EXPECT_F32(sum, 1.5f, 3, 4.5f));
+  status = worse(status, EXPECT_F32(root, 1, 2, 3));
+  return worse(status, EXPECT_F32(x, 1, 4, 9));
+}
+
+static smelt_status weak_scalars(smelt_context *ctx) {
+  smelt_tensor *seven = smelt_add(smelt_mul(2, 3), 1);
+  smelt_tensor *t = smelt_sub(F32S(ctx, 10, 20), smelt_ref(seven));
+  int64_t item = 0;
+  smelt_error err;
+  smelt_status status = bear(__func__, smelt_item_i64(seven, &item, &err), &err);
+  if (status == SMELT_OK && item != 7) complain(__func__, "2*3 + 1 is not 7");
+  smelt_drop(seven);
+  return worse(status, EXPECT_F32(t, 3, 13));
+}
+
+static smelt_status creation(smelt_context *ctx) {
+  smelt_tensor *i = smelt_arange(ctx, 0, 6, 1, SMELT_I64);
+  smelt_tensor *even = smelt_equal(smelt_remainder(smelt_ref(i), 2), 0);
+  smelt_tensor *zeros = smelt_zeros(ctx, SMELT_I64, 1, (int64_t[]){6});
+  return EXPECT_I64(smelt_where(even, i, smelt_sub(zeros, 1)), 0, -1, 2, -1, 4, -1);
+}
+
+/* A random call that failed has drawn no number, so that the next one draws it. */
+static smelt_status random_numbers(smelt_context *ctx) {
+  static double first[2], second[2];
+  static bool known;
+  double a[2], b[2];
+  smelt_error err;
+  (void)smelt_seed(ctx, 7);
+  smelt_tensor *x = smelt_rand(ctx, SMELT_F64, 1, (int64_t[]){2});
+  for (int tries = 0; tries < 3 && smelt_check(x, NULL) == SMELT_ERR_MEMORY; tries++) {
+    smelt_drop(x);
+    x = smelt_rand(ctx, SMELT_F64, 1, (int64_t[]){2});
+  }
+  smelt_tensor *y = smelt_rand(ctx, SMELT_F64, 1, (int64_t[]){2});
+  bool drawn = smelt_check(x, NULL) == SMELT_OK;
+  smelt_status status = bear(__func__, smelt_into_host(x, SMELT_F64, a, sizeof a, &err), &err);
+  smelt_status then = bear(__func__, smelt_into_host(y, SMELT_F64, b, sizeof b, &err), &err);
+  if (!known && status == SMELT_OK && then == SMELT_OK) {
+    memcpy(first, a, sizeof a);
+    memcpy(second, b, sizeof b);
+    known = true;
+  }
+  if (status == SMELT_OK && memcmp(a, first, sizeof a) != 0) complain(__func__, "other numbers at first");
+  if (drawn && then == SMELT_OK && memcmp(b, second, sizeof b) != 0)
+    complain(__func__, "other numbers at second");
+  return worse(status, then);
+}
+
+/* Longer than a kernel and than a segment may be. */
+static smelt_status long_chain(smelt_context *ctx) {
+  smelt_tensor *t = F32S(ctx, 0, 1);
+  for (int i = 0; i < 300; i++) t = smelt_sub(smelt_add(t, 2), 1);
+  return EXPECT_F32(t, 300, 301);
+}
+
+static void count_call(void *user) { ++*(int *)user; }
+
+static smelt_status wrapped_memory(smelt_context *ctx) {
+  static const float data[] = {1, 2, 3, 4};
+  int freed = 0;
+  smelt_tensor *t = smelt_wrap(ctx, SMELT_F32, 2, (int64_t[]){2, 2}, data, count_call, &freed);
+  smelt_status status = EXPECT_F32(smelt_negative(t), -1, -2, -3, -4);
+  (void)smelt_sync(ctx, NULL);
+  if (freed != 1) complain(__func__, "the free function did not run once");
+  return status;
+}
+
+static smelt_status wrong_shapes(smelt_context *ctx) {
+  smelt_tensor *bad = smelt_add(F32S(ctx, 1, 2), F32S(ctx, 1, 2, 3));
+  smelt_tensor *more = smelt_exp(smelt_ref(bad));
+  smelt_tensor *good = smelt_abs(F32S(ctx, -1));
+  smelt_status cause = smelt_check(bad, NULL), inherited = smelt_check(more, NULL);
+  if (cause != SMELT_ERR_SHAPE && cause != SMELT_ERR_MEMORY) complain(__func__, "another cause");
+  if (inherited != cause && inherited != SMELT_ERR_MEMORY) complain(__func__, "another cause inherited");
+  smelt_drop(bad);
+  smelt_drop(more);
+  return worse(EXPECT_F32(good, 1), inherited == SMELT_ERR_SHAPE ? SMELT_OK : SMELT_ERR_MEMORY);
+}
+
+static smelt_status stale_references(smelt_context *ctx) {
+  smelt_tensor *x = F32S(ctx, 4);
+  smelt_tensor *root = smelt_sqrt(x);
+  smelt_tensor *stale = smelt_negative(x);
+  smelt_status cause = smelt_check(stale, NULL);
+  if (cause != SMELT_ERR_STALE && cause != SMELT_ERR_MEMORY) complain(__func__, "not stale");
+  smelt_drop(stale);
+  return worse(EXPECT_F32(root, 2), cause == SMELT_ERR_STALE ? SMELT_OK : SMELT_ERR_MEMORY);
+}
+
+static smelt_status text_of(const smelt_tensor *t, const char *expected) {
+  char buf[200];
+  smelt_error err;
+  smelt_status status = bear(__func__, smelt_format(t, buf, sizeof buf, NULL, &err), &err);
+  if (status == SMELT_OK && strcmp(buf, expected) != 0) complain("text", buf);
+  return status;
+}
+
+static smelt_status printed(smelt_context *ctx) {
+  smelt_tensor *t =
+      smelt_mul(smelt_from_host(ctx, SMELT_F32, 2, (int64_t[]){2, 2}, (float[]){1, 2.5f, 3, -4}), 2);
+  smelt_status status = text_of(t, "[[ 2.  5.]\n [ 6. -8.]]");
+  smelt_drop(t);
+  return status;
+}
+
+static smelt_status several_at_once(smelt_context *ctx) {
+  smelt_tensor *x = F32S(ctx, 1, 2), *y = smelt_add(smelt_ref(x), 1), *z = smelt_mul(x, 3);
+  smelt_error err;
+  smelt_status status = bear(__func__, smelt_eval((const smelt_tensor *[]){y, z}, 2, &err), &err);
+  status = worse(status, EXPECT_F32(y, 2, 3));
+  return worse(status, EXPECT_F32(z, 3, 6));
+}
+
+static smelt_status files(smelt_context *ctx) {
+  char path[] = "/tmp/smelt-fault-XXXXXX.npy";
+  int file = mkstemps(path, 4);
+  if (file < 0 || close(file) != 0 || unlink(path) != 0) complain(__func__, "no temporary file");
+  smelt_tensor *t = smelt_add(F32S(ctx, 1, 2, 3), 1), *loaded = NULL;
+  smelt_error err;
+  smelt_status status = bear(__func__, smelt_npy_save(t, path, &err), &err);
+  if ((access(path, F_OK) == 0) != (status == SMELT_OK)) complain(__func__, "a file is there or missing");
+  if (status == SMELT_OK) status = bear(__func__, smelt_npy_load(ctx, path, &loaded, &err), &err);
+  if (status == SMELT_OK) status = EXPECT_F32(loaded, 2, 3, 4);
+  smelt_drop(t);
+  (void)unlink(path);
+  return status;
+}
+
+typedef struct subject {
+  const char *name;
+  smelt_status (*run)(smelt_context *ctx);
+  smelt_context_desc desc;
+} subject;
+
+static void ignore_line(void *user, const char *line) { (void)user, (void)line; }
+
+static const smelt_context_desc by_default = SMELT_CONTEXT_DESC_INIT;
+
+/* --- One round --------------------------------------------------------------------------------- */
+
+static void check_end(smelt_context *ctx, int64_t blocks) {
+  smelt_error err;
+  smelt_counters c = SMELT_COUNTERS_INIT;
+  (void)smelt_sync(ctx, NULL);
+  (void)smelt_context_counters(ctx, &c);
+  if (c.live_bytes || c.live_references) complain("the end", "bytes or references are in use");
+  if (smelt_context_destroy(ctx, &err) != SMELT_OK) complain("the end", err.text);
+  if (fail_alloc_blocks() != blocks) complain("the end", "memory is lost");
+}
+
+/* Answers the number of allocations that could fail. */
+static uint64_t run_inside(const subject *s, uint64_t n, shortage how) {
+  int64_t blocks = fail_alloc_blocks();
+  smelt_context *ctx = smelt_context_create(&s->desc, NULL);
+  smelt_tensor *other = smelt_mul(F32S(ctx, 1, 2), 8);
+  smelt_tensor *ready = F32S(ctx, 5, 6);
+  fail_alloc_at(n, how);
+  (void)s->run(ctx);
+  uint64_t allocations = fail_alloc_count();
+  fail_alloc_at(0, SHORT_ONCE);
+  if (smelt_check(other, NULL) == SMELT_ERR_MEMORY)
+    smelt_drop(other); /* pending in the segment that failed */
+  else (void)EXPECT_F32(other, 8, 16);
+  (void)EXPECT_F32(ready, 5, 6);
+  if (s->run(ctx) != SMELT_OK) complain("the second time", "no success");
+  check_end(ctx, blocks);
+  return allocations;
+}
+
+static uint64_t run_around(const subject *s, uint64_t n, shortage how) {
+  int64_t blocks = fail_alloc_blocks();
+  smelt_error err;
+  fail_alloc_at(n, how);
+  smelt_context *ctx = smelt_context_create(&s->desc, &err);
+  if (ctx) (void)s->run(ctx);
+  else (void)bear("smelt_context_create", err.code, &err);
+  if (ctx && smelt_context_destroy(ctx, &err) != SMELT_OK) complain("the end", err.text);
+  uint64_t allocations = fail_alloc_count();
+  fail_alloc_at(0, SHORT_ONCE);
+  if (fail_alloc_blocks() != blocks) complain("the end", "memory is lost");
+  return allocations;
+}
+
+/* --- All rounds ----------------------------------------------------------------------------------- */
+
+typedef uint64_t round_fn(const subject *s, uint64_t n, shortage how);
+
+static bool is_good(const subject *s, const char *way, uint64_t n, shortage how) {
+  if (!*wrong) return true;
+  (void)printf("%s, %s, allocation %" PRIu64 "%s failing: %s\n", s->name, way, n,
+               how == SHORT_ONCE ? "" : " and all later ones", wrong);
+  *wrong = 0;
+  return false;
+}
+
+static bool run_rounds(fault_totals *totals, const subject *s, const char *way, round_fn *round,
+                       shortage how) {
+  double start = fault_now();
+  uint64_t allocations = round(s, 0, how);
+  if (!is_good(s, way, 0, how)) return false;
+  fault_sample sample = fault_sample_make(totals, allocations, fault_now() - start);
+  for (uint64_t n; (n = fault_sample_next(&sample)) > 0;) {
+    (void)round(s, n, how);
+    if (!is_good(s, way, n, how)) return false;
+  }
+  return true;
+}
+
+static void run_subject(fault_totals *totals, const subject *s) {
+  bool good = run_rounds(totals, s, "inside", run_inside, SHORT_ONCE) &&
+              run_rounds(totals, s, "inside", run_inside, SHORT_FROM_THEN_ON) &&
+              run_rounds(totals, s, "around", run_around, SHORT_ONCE) &&
+              run_rounds(totals, s, "around", run_around, SHORT_FROM_THEN_ON);
+  totals->subjects++;
+  totals->failed += !good;
+}
+
+/* Makes the table of references so large that no program lets it grow: it is
+ * never given back. */
+static void warm_up(void) {
+  static smelt_tensor *refs[3000];
+  enum { N = sizeof refs / sizeof refs[0] };
+  for (int i = 0; i < N; i++) refs[i] = smelt_scalar_i64(i);
+  for (int i = 0; i < N; i++) smelt_drop(refs[i]);
+}
+
+/* Here the table does grow: in processes of their own. */
+static void many_references(void *user) {
+  (void)user;
+  enum { N = 1500 };
+  static smelt_tensor *refs[N];
+  smelt_context *ctx = smelt_context_create(NULL, NULL);
+  if (!ctx) return;
+  smelt_tensor *t = F32S(ctx, 1);
+  for (int i = 0; i < N; i++) refs[i] = smelt_ref(t);
+  for (int i = 0; i < N; i++) {
+    smelt_status status = EXPECT_F32(refs[i], 1);
+    if (status != SMELT_OK && status != SMELT_ERR_MEMORY) complain(__func__, "another status");
+  }
+  smelt_drop(t);
+  if (smelt_context_destroy(ctx, NULL) != SMELT_OK) complain(__func__, "a leak");
+  if (*wrong) {
+    (void)printf("%s\n", wrong);
+    exit(EXIT_FAILURE);
+  }
+}
+
+int main(int argc, char **argv) {
+  smelt_context_desc unfused = by_default, logged = by_default, tight = by_default, ref = by_default;
+  unfused.fusion = SMELT_OFF;
+  logged.log = "all";
+  logged.log_fn = ignore_line;
+  tight.max_ops = 3;
+  tight.max_segment_ops = 4;
+  ref.device = "ref";
+  const subject subjects[] = {
+      {"expression", expression, by_default},
+      {"expression, logged", expression, logged},
+      {"expression, unfused", expression, unfused},
+      {"expression, ref", expression, ref},
+      {"conversions", conversions, by_default},
+      {"conversions, logged", conversions, logged},
+      {"kept values", kept_values, by_default},
+      {"kept values, tight", kept_values, tight},
+      {"kept values, ref", kept_values, ref},
+      {"weak scalars", weak_scalars, by_default},
+      {"creation", creation, by_default},
+      {"creation, tight", creation, tight},
+      {"random numbers", random_numbers, by_default},
+      {"long chain", long_chain, by_default},
+      {"wrapped memory", wrapped_memory, by_default},
+      {"wrong shapes", wrong_shapes, by_default},
+      {"stale references", stale_references, logged},
+      {"printed", printed, by_default},
+      {"several at once", several_at_once, by_default},
+      {"files", files, by_default},
+  };
+  fault_totals totals = {.all = argc > 1 && strcmp(argv[1], "--all") == 0};
+  fault_loop(&totals, "many references", many_references, NULL);
+  warm_up();
+  for (size_t i = 0; i < sizeof subjects / sizeof subjects[0]; i++) run_subject(&totals, &subjects[i]);
+  return fault_report(&totals, "programs");
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The table of cases and their programs. */
+#include <string.h>
+
+#include "bench.h"
+#include "core/kop_functions.h"
+
+/* --- Programs of a fixed shape --------------------------------------------------------- */
+
+static smelt_tensor *bench_expr(smelt_tensor *const *in, uint64_t order) {
+  (void)order;
+  return smelt_exp(smelt_add(smelt_mul(smelt_ref(in[0]), smelt_ref(in[1])), smelt_ref(in[2])));
+}
+
+static smelt_tensor *bench_add(smelt_tensor *const *in, uint64_t order) {
+  (void)order;
+  return smelt_add(smelt_ref(in[0]), smelt_ref(in[1]));
+}
+
+static smelt_tensor *bench_gelu(smelt_tensor *const *in, uint64_t order) {
+  (void)order;
+  smelt_tensor *x = in[0];
+  smelt_tensor *square = smelt_mul(smelt_ref(x), smelt_ref(x));
+  smelt_tensor *cube = smelt_mul(smelt_mul(smelt_ref(x), 0.044715), square);
+  smelt_tensor *t = smelt_tanh(smelt_mul(smelt_add(smelt_ref(x), cube), 0.7978845608));
+  return smelt_mul(smelt_mul(smelt_ref(x), 0.5), smelt_add(t, 1.0));
+}
+
+static smelt_tensor *bench_chain64(smelt_tensor *const *in, uint64_t order) {
+  (void)order;
+  smelt_tensor *x = smelt_ref(in[0]);
+  for (int k = 0; k < BENCH_SCALARS; k += 2)
+    x = smelt_add(smelt_mul(x, bench_chain_scalar(k)), bench_chain_scalar(k + 1));
+  return x;
+}
+
+static smelt_tensor *bench_mixed65(smelt_tensor *const *in, uint64_t order) {
+  (void)order;
+  smelt_tensor *x = smelt_ref(in[0]);
+  for (int k = 0; k < 32; k += 4) {
+    x = smelt_exp(smelt_add(smelt_mul(x, bench_mixed_scalar(k)), bench_mixed_scalar(k + 1)));
+    x = smelt_maximum(smelt_sub(x, bench_mixed_scalar(k + 2)), bench_mixed_scalar(k + 3));
+    x = smelt_sqrt(smelt_tanh(smelt_abs(x)));
+  }
+  return smelt_mul(x, bench_mixed_scalar(32));
+}
+
+/* --- Programs in any order ----------------------------------------------------------------- */
+
+/* The first ones keep every value within pi/2 of 0; one of the others may follow
+ * them, so that nothing overflows. */
+static const char *const functions[] = {"sin",     "cos",  "tanh",  "atan", "erf",
+                                        "sigmoid", "exp2", "expm1", "sinh", "exp"};
+enum { CALM = 6, FUNCTIONS = sizeof functions / sizeof functions[0] };
+
+static smelt_tensor *apply(smelt_tensor *x, uint64_t function) {
+  return smelt_call(NULL, functions[function], &x, 1, NULL);
+}
+
+static smelt_tensor *bench_compile256(smelt_tensor *const *in, uint64_t order) {
+  smelt_tensor *x = smelt_ref(in[0]);
+  uint64_t last = 0;
+  for (uint64_t k = 0; k < 256; k++) {
+    uint64_t choices = last < CALM ? FUNCTIONS : CALM;
+    last = sm_philox(k, order, 0, 0) % choices;
+    x = apply(x, last);
+  }
+  return x;
+}
+
+static smelt_tensor *bench_later(smelt_tensor *const *in, uint64_t order) {
+  smelt_tensor *sum = smelt_add(smelt_ref(in[0]), smelt_ref(in[1]));
+  return apply(apply(sum, order % FUNCTIONS), order / FUNCTIONS % FUNCTIONS);
+}
+
+uint64_t bench_later_programs(void) { return (uint64_t)FUNCTIONS * FUNCTIONS; }
+
+/* --- The table --------------------------------------------------------------------------------- */
+
+static const bench_case cases[] = {
+#define BENCH_CASE(case_name, how, ...) {.name = #case_name, .measure = bench_measure_##how, __VA_ARGS__},
+#include "bench_cases.def"
+#undef BENCH_CASE
+};
+
+const bench_case *bench_case_at(size_t i) { return i < sizeof cases / sizeof cases[0] ? &cases[i] : NULL; }
+
+const bench_case *bench_case_find(const char *name) {
+  for (size_t i = 0; bench_case_at(i); i++)
+    if (strcmp(cases[i].name, name) == 0) return &cases[i];
+  return NULL;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Floors: how fast this machine can do what a case needs, at best.
+ *
+ * Vocabulary. A *floor* is a loop written by hand for what bounds a case: if that
+ * is memory, one that reads and writes as many arrays; if it is arithmetic, one
+ * that computes the same. The loops are compiled for each *level* of processors
+ * (core/cpu_level.h). A *share* is the part of the arrays that a thread takes at a
+ * time.
+ *
+ * Invariants. Memory has been written before the first run, begins at a multiple
+ * of 2 MiB and asks for huge pages. Results are written past the caches, so a
+ * floor is meant for arrays that are larger than those. Threads sleep between
+ * runs, so that they disturb nobody. A floor may round up the number of elements
+ * to whole blocks. Results are kept in memory that others can see, so that no
+ * compiler leaves the work out. */
+#ifndef SMELT_TOOL_BENCH_FLOOR_H
+#define SMELT_TOOL_BENCH_FLOOR_H
+
+#include "core/cpu_level.h"
+#include "smelt/base.h"
+
+typedef enum bench_floor_kind {
+#define BENCH_FLOOR(name, inputs, doc) BENCH_FLOOR_##name,
+#include "bench_floors.def"
+#undef BENCH_FLOOR
+  BENCH_FLOOR_COUNT
+} bench_floor_kind;
+
+enum { BENCH_MAX_INPUTS = 3 };
+
+typedef struct bench_floor bench_floor;
+
+const char *bench_floor_name(bench_floor_kind kind);
+int bench_floor_inputs(bench_floor_kind kind);
+
+/* A floor over arrays of `count` elements with `threads` threads, the caller
+ * included. ERR_MEMORY, also if there are no more threads. */
+smelt_status bench_floor_open(bench_floor **out, bench_floor_kind kind, size_t count, int threads,
+                              sm_cpu_level level, smelt_error *err);
+/* NULL is allowed. */
+void bench_floor_close(bench_floor *floor);
+
+/* Input number `which`, to be filled by the caller. */
+float *bench_floor_input(bench_floor *floor, int which);
+/* The result of the last run. */
+const float *bench_floor_result(const bench_floor *floor);
+
+void bench_floor_run(bench_floor *floor);
+
+/* The scalars that chain64 and mixed65 use in turn: of step k, and how many there are. */
+enum { BENCH_SCALARS = 64 };
+float bench_chain_scalar(int k);
+float bench_mixed_scalar(int k);
+
+#endif
