@@ -5,8 +5,9 @@
 Peers are what can be imported of numexpr, numba, torch (torch.compile) and jax.
 The peers of a case are measured in turn in this process, in an order that rotates;
 `smelt bench`, which needs a process of its own, runs before each of several blocks
-of rounds. Peers write into an array made before, where they can, and are compared
-with NumPy. Prints one JSON object a line and, with --table, a table of all.
+of rounds. numexpr, numba and torch_out write into an array made before, jax and
+torch make a new one each time. Results are compared with NumPy's. Prints one JSON
+object a line and, with --table, a table of all.
 
 The arithmetic is that of `smelt bench`; only its scalars repeat after sixteen,
 because numexpr takes no more than 31 operands.
@@ -147,17 +148,28 @@ def use_numba(case, arrays, threads):
     return run
 
 
-def use_torch(case, arrays, threads):
+def open_torch(arrays, threads):
     import torch
 
     torch.set_num_threads(threads)
-    inputs = [torch.from_numpy(array) for array in arrays]
-    out = torch.empty_like(inputs[0])
-    functions = Module(torch, torch.clamp_min)
+    return torch, Module(torch, torch.clamp_min), [torch.from_numpy(array) for array in arrays]
 
-    @torch.compile
-    def compiled(out, *inputs):
-        out.copy_(CASES[case][0](functions, *inputs))
+
+def use_torch(case, arrays, threads):
+    torch, functions, inputs = open_torch(arrays, threads)
+    compiled = torch.compile(lambda *inputs: CASES[case][0](functions, *inputs))
+
+    def run():
+        with torch.inference_mode():
+            return compiled(*inputs).numpy()
+
+    return run
+
+
+def use_torch_out(case, arrays, threads):
+    torch, functions, inputs = open_torch(arrays, threads)
+    compiled = torch.compile(lambda out, *inputs: out.copy_(CASES[case][0](functions, *inputs)))
+    out = torch.empty_like(inputs[0])
 
     def run():
         with torch.inference_mode():
@@ -180,7 +192,7 @@ def use_jax(case, arrays, threads):
     return lambda: numpy.asarray(compiled(*inputs).block_until_ready())
 
 
-PEERS = {"numexpr": use_numexpr, "numba": use_numba, "torch": use_torch, "jax": use_jax}
+PEERS = {"numexpr": use_numexpr, "numba": use_numba, "torch": use_torch, "torch_out": use_torch_out, "jax": use_jax}
 
 
 # --- Measuring -------------------------------------------------------------------------------
@@ -253,7 +265,7 @@ def percentile(times, share):
 
 
 def summary(case, peer, options, times, cold_ms):
-    version = importlib.metadata.version(peer)
+    version = importlib.metadata.version(peer.split("_")[0])
     return {"case": case, "peer": peer, "version": version, "dtype": "f32", "shape": options.shape,
             "threads": options.threads, "rounds": len(times), "us": round(statistics.median(times), 3),
             "p10": round(percentile(times, 0.1), 3), "p90": round(percentile(times, 0.9), 3),

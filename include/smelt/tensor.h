@@ -99,7 +99,7 @@ SMELT_API smelt_status smelt_format(const smelt_tensor *t, char *buf, size_t siz
 /* OK, or the cause that poisoned the tensor (ERR_STALE for a stale token). */
 SMELT_API smelt_status smelt_check(const smelt_tensor *t, smelt_error *err);
 /* SMELT_DTYPE_NONE, -1 and -1 for a poisoned tensor. `dims` of smelt_dims has
- * room for SMELT_MAX_RANK extents; the rank is returned. */
+ * room for SMELT_MAX_RANK extents or is NULL; the rank is returned. */
 SMELT_API smelt_dtype smelt_dtype_of(const smelt_tensor *t);
 SMELT_API int smelt_rank(const smelt_tensor *t);
 SMELT_API int smelt_dims(const smelt_tensor *t, int64_t *dims);

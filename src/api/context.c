@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "api/reference.h"
 #include "base/error.h"
+#include "base/os.h"
 #include "core/limits.h"
 #include "drivers/drivers.h"
 
@@ -80,13 +80,6 @@ static smelt_status init_log(smelt_context *ctx, const smelt_context_desc *desc,
   return categories ? sm_log_parse(categories, &ctx->log.enabled, err) : SMELT_OK;
 }
 
-/* A quarter of the machine's memory: what the live results of one segment may
- * take before it ends itself. */
-static int64_t quarter_of_memory(void) {
-  long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-  return pages > 0 && page > 0 ? (int64_t)pages / 4 * page : INT64_MAX;
-}
-
 static void release_buffer(void *self, sm_buffer *buffer) {
   (void)self;
   sm_buffer_drop(buffer);
@@ -116,7 +109,7 @@ static void name_device(smelt_context *ctx) {
 static smelt_status init_stream(smelt_context *ctx, const smelt_context_desc *desc, smelt_error *err) {
   sm_stream_options options = {
       .max_ops = desc->max_segment_ops ? desc->max_segment_ops : SM_MAX_SEGMENT_OPS,
-      .max_bytes = quarter_of_memory(),
+      .max_bytes = sm_os_memory() / 4,
   };
   if (!sm_stream_init(&ctx->stream, &ctx->allocator, &ctx->log, &ctx->counters, make_executor(ctx, desc), options)) {
     return sm_error_memory(err, "a lock");

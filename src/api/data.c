@@ -190,8 +190,13 @@ static smelt_status read_item(const smelt_tensor *t, const char *user, sm_scalar
   return target.kind == SM_TARGET_SCALAR ? SMELT_OK : tell_cause(target.cause, err);
 }
 
+static smelt_status check_out(const char *user, const void *out, smelt_error *err) {
+  return out ? SMELT_OK : sm_error_set(err, SMELT_ERR_ARGUMENT, "smelt_%s: out is NULL", user);
+}
+
 smelt_status smelt_item_f64(const smelt_tensor *t, double *out, smelt_error *err) {
   sm_scalar s;
+  SM_TRY(check_out("item_f64", out, err));
   SM_TRY(read_item(t, "item_f64", &s, err));
   switch (s.kind) {
     case SM_KIND_FLOAT:
@@ -210,6 +215,7 @@ smelt_status smelt_item_f64(const smelt_tensor *t, double *out, smelt_error *err
 
 smelt_status smelt_item_i64(const smelt_tensor *t, int64_t *out, smelt_error *err) {
   sm_scalar s;
+  SM_TRY(check_out("item_i64", out, err));
   SM_TRY(read_item(t, "item_i64", &s, err));
   bool integer = s.kind == SM_KIND_SINT || (s.kind == SM_KIND_UINT && s.as.u64 <= INT64_MAX);
   if (!integer) {
@@ -221,6 +227,7 @@ smelt_status smelt_item_i64(const smelt_tensor *t, int64_t *out, smelt_error *er
 
 smelt_status smelt_item_bool(const smelt_tensor *t, bool *out, smelt_error *err) {
   sm_scalar s;
+  SM_TRY(check_out("item_bool", out, err));
   SM_TRY(read_item(t, "item_bool", &s, err));
   *out = s.kind == SM_KIND_FLOAT ? s.as.f64 != 0 : s.kind == SM_KIND_BOOL ? s.as.b : s.as.u64 != 0;
   return SMELT_OK;
@@ -235,6 +242,7 @@ static smelt_status eval_one(const smelt_tensor *t, smelt_error *err) {
 
 smelt_status smelt_eval(const smelt_tensor *const *list, size_t n, smelt_error *err) {
   smelt_status first = SMELT_OK;
+  if (n && !list) return sm_error_set(err, SMELT_ERR_ARGUMENT, "smelt_eval: the list is NULL");
   for (size_t i = 0; i < n; i++) {
     smelt_status status = eval_one(list[i], first == SMELT_OK ? err : NULL);
     if (first == SMELT_OK) first = status;

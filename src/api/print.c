@@ -34,6 +34,7 @@ static smelt_status text_of(const smelt_tensor *t, sm_text *text, smelt_error *e
 
 smelt_status smelt_format(const smelt_tensor *t, char *buf, size_t size, size_t *needed, smelt_error *err) {
   sm_text text;
+  if (size && !buf) return sm_error_set(err, SMELT_ERR_ARGUMENT, "smelt_format: the buffer is NULL");
   SM_TRY(text_of(t, &text, err));
   if (size) {
     size_t n = text.len < size ? text.len : size - 1;

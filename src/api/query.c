@@ -43,7 +43,7 @@ int smelt_dims(const smelt_tensor *t, int64_t *dims) {
   smelt_dtype dtype;
   sm_shape shape;
   if (!look(t, "dims", &dtype, &shape)) return -1;
-  for (int i = 0; i < shape.rank; i++) dims[i] = shape.dims[i];
+  for (int i = 0; dims && i < shape.rank; i++) dims[i] = shape.dims[i];
   return shape.rank;
 }
 

@@ -149,7 +149,11 @@ smelt_tensor *smelt_call(smelt_context *ctx, const char *name, smelt_tensor *con
   sm_opcode code = sm_op_find(name);
   if (code == SM_OP_COUNT) {
     sm_error_set(&err, SMELT_ERR_ARGUMENT, "no operation is called \"%.60s\"", name ? name : "(null)");
-    return refuse_call(operands, n, &err);
+    return refuse_call(operands, operands ? n : 0, &err);
+  }
+  if (n && !operands) {
+    sm_error_set(&err, SMELT_ERR_ARGUMENT, "%s: the operands are NULL", name);
+    return poisoned(&err);
   }
   if (n > SM_MAX_OPERANDS) {
     sm_error_set(&err, SMELT_ERR_ARGUMENT, "%s does not take %zu operands", name, n);

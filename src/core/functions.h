@@ -26,9 +26,9 @@
 enum { SM_FUNCTION_ARGS = 3, SM_FUNCTION_STEPS = 255 };
 
 typedef struct sm_function_step {
-  uint8_t kop;                      /* sm_kop, SM_KOP_NONE for a literal */
-  uint8_t dtype;                    /* smelt_dtype of the value */
-  int16_t args[SM_FUNCTION_ARGS];   /* values; as many as the kop has */
+  uint8_t kop;                    /* sm_kop, SM_KOP_NONE for a literal */
+  uint8_t dtype;                  /* smelt_dtype of the value */
+  int16_t args[SM_FUNCTION_ARGS]; /* values; as many as the kop has */
   sm_word literal;
 } sm_function_step;
 

@@ -3,10 +3,10 @@
  * The primitives of one element type as C functions, for kop_types.h. No include
  * guard: kop_primitives.h includes it once for each dtype. */
 #define BODY(id) KOP_CAT(sm_kop_##id, D)
-#define DECLARE_BODY(id, R, body)              \
-  static inline R BODY(id)(T a, T b, T c) {    \
-    (void)a, (void)b, (void)c;                 \
-    return (R)(body);                          \
+#define DECLARE_BODY(id, R, body)           \
+  static inline R BODY(id)(T a, T b, T c) { \
+    (void)a, (void)b, (void)c;              \
+    return (R)(body);                       \
   }
 #define DECLARE_SAME(id, body) DECLARE_BODY(id, T, body)
 #define DECLARE_TEST(id, body) DECLARE_BODY(id, bool, body)

@@ -17,11 +17,8 @@
 #define CAST_FROM_SINT(v) ((T)(W)(v))
 #define CAST_FROM_UINT(v) ((T)(W)(v))
 /* The range is closed: T_MIN and 2^bits are exact as doubles. */
-#define CAST_FROM_FLOAT(v)                     \
-  ((v) != (v)                      ? (T)0      \
-   : (double)(v) <= (double)T_MIN  ? (T)T_MIN  \
-   : (double)(v) >= T_ABOVE        ? (T)T_MAX  \
-                                   : (T)(v))
+#define CAST_FROM_FLOAT(v) \
+  ((v) != (v) ? (T)0 : (double)(v) <= (double)T_MIN ? (T)T_MIN : (double)(v) >= T_ABOVE ? (T)T_MAX : (T)(v))
 #define T_ABOVE (2.0 * (double)((uint64_t)1 << (BITS - 1)) / (T_MIN < 0 ? 2.0 : 1.0))
 #endif
 

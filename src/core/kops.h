@@ -9,6 +9,7 @@
 #ifndef SM_CORE_KOPS_H
 #define SM_CORE_KOPS_H
 
+#include "core/cpu_level.h"
 #include "core/dtype.h"
 
 typedef enum sm_kop {
@@ -39,8 +40,16 @@ sm_kop sm_kop_find(const char *name, size_t n);
 typedef void sm_kop_loop(size_t n, void *out, const void *const *in);
 
 /* The loop for operands of dtype `in` (for SELECT: that of the two choices) and
- * a result of dtype `out`; NULL if the kop does not exist for them. */
+ * a result of dtype `out`; NULL if the kop does not exist for them. It runs on
+ * any processor. */
 sm_kop_loop *sm_kop_eval(sm_kop kop, smelt_dtype in, smelt_dtype out);
+/* The same with the instructions of a level, which the processor must have; the
+ * bits are the same. */
+sm_kop_loop *sm_kop_eval_level(sm_cpu_level level, sm_kop kop, smelt_dtype in, smelt_dtype out);
+/* One of them for each level (kop_level.h). */
+sm_kop_loop *sm_kop_eval_baseline(sm_kop kop, smelt_dtype in, smelt_dtype out);
+sm_kop_loop *sm_kop_eval_avx2(sm_kop kop, smelt_dtype in, smelt_dtype out);
+sm_kop_loop *sm_kop_eval_avx512(sm_kop kop, smelt_dtype in, smelt_dtype out);
 
 /* The result's dtype for operands of dtype `in`, where the kop decides it
  * (not CONVERT). */

@@ -121,6 +121,7 @@ typedef struct running {
   const cpu_kernel *kernel;
   const sm_launch *launch;
   const sm_kir_span *buffers;
+  sm_cpu_level level;
   void *data[SM_CPU_MAX_BINDINGS];  /* of compiled kernels */
   smelt_error *err;
   atomic_bool failed;               /* of interpreted kernels: the first failure has `err` */
@@ -135,7 +136,7 @@ static void run_interpreted(void *user, int64_t begin, int64_t end) {
   running *r = user;
   smelt_error err;
   sm_kir_call call = {.buffers = r->buffers, .sizes = r->launch->sizes, .scalars = r->launch->scalars,
-                      .begin = begin, .end = end};
+                      .begin = begin, .end = end, .level = r->level};
   if (sm_kir_eval(&r->kernel->base.ir, &call, &err) == SMELT_OK) return;
   if (!atomic_exchange(&r->failed, true)) *r->err = err;
 }
@@ -178,6 +179,7 @@ static smelt_status run_tail(void *user, const sm_kir_span *buffers, int64_t beg
 static smelt_status launch(sm_device *device, sm_kernel *kernel, const sm_launch *l, smelt_error *err) {
   smelt_error own;
   running r = {.kernel = (cpu_kernel *)kernel, .launch = l, .buffers = l->buffers, .err = err ? err : &own};
+  r.level = ((const sm_cpu_device *)device->state)->level;
   int64_t end = l->padded ? sm_launch_whole(l) : l->work_items;
   SM_TRY(run_job(device, &r, 0, end, l->cost_ns));
   if (!l->padded) return SMELT_OK;

@@ -146,6 +146,7 @@ typedef struct sm_kir_call {
   const int64_t *sizes;
   const sm_word *scalars;
   int64_t begin, end;  /* the chunk */
+  sm_cpu_level level;  /* of the loops that are run; 0: of any processor */
 } sm_kir_call;
 
 /* Runs the kernel. ERR_MEMORY; ERR_INTERNAL if it reads or writes outside a

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "kir/kir.h"
+#include "kir/kir_storage.h"
 
 typedef struct loop {
   int32_t at;  /* the FOR; its value is the counter */
@@ -27,28 +27,20 @@ typedef struct machine {
 } machine;
 
 /* --- Memory ---------------------------------------------------------------------- */
-/* Whole words, so that every value is aligned. */
-static size_t value_bytes(const sm_kir_ins *ins) {
-  if (!sm_kir_defines_value(ins)) return 0;
-  size_t bytes = smelt_dtype_size(ins->type.dtype) * ins->type.width;
-  return (bytes + sizeof(sm_word) - 1) / sizeof(sm_word) * sizeof(sm_word);
-}
-
 static size_t local_bytes(const sm_kir_buffer *b) {
   return (b->local * smelt_dtype_size(b->dtype) + sizeof(sm_word) - 1) / sizeof(sm_word) * sizeof(sm_word);
 }
 
-/* Bytes of all values and local buffers, and how many loops the kernel has. */
-static size_t measure(const sm_kir_kernel *k, size_t *n_loops) {
+static size_t all_local_bytes(const sm_kir_kernel *k) {
   size_t bytes = 0;
-  *n_loops = 0;
-  for (size_t i = 0; i < k->ins.len; i++) {
-    const sm_kir_ins *ins = &k->ins.items[i];
-    bytes += value_bytes(ins);
-    if (ins->kind == SM_KIR_FOR) ++*n_loops;
-  }
   for (size_t i = 0; i < k->buffers.len; i++) bytes += local_bytes(&k->buffers.items[i]);
   return bytes;
+}
+
+static size_t count_loops(const sm_kir_kernel *k) {
+  size_t n = 0;
+  for (size_t i = 0; i < k->ins.len; i++) n += k->ins.items[i].kind == SM_KIR_FOR;
+  return n;
 }
 
 /* Arguments come from the call, local buffers from `next`, zeroed. */
@@ -62,23 +54,28 @@ static void bind_buffers(machine *m, unsigned char *next) {
 }
 
 /* One block: pointers to the values, loops, spans, the values, local buffers. */
-static smelt_status machine_open(machine *m) {
-  size_t n_loops, n = m->k->ins.len, bytes = measure(m->k, &n_loops);
-  size_t loops_at = n * sizeof *m->values, spans_at = loops_at + n_loops * sizeof *m->loops;
-  size_t before = spans_at + m->k->buffers.len * sizeof *m->buffers;
-  m->bytes = before + bytes;
-  unsigned char *block = sm_alloc(m->k->allocator, m->bytes);
-  if (!block) return sm_error_memory(m->err, "the values of a kernel");
+static bool allocate(machine *m, const size_t *offsets, size_t value_bytes) {
+  const sm_kir_kernel *k = m->k;
+  size_t n = k->ins.len, loops_at = n * sizeof *m->values;
+  size_t spans_at = loops_at + count_loops(k) * sizeof *m->loops;
+  size_t values_at = spans_at + k->buffers.len * sizeof *m->buffers;
+  m->bytes = values_at + value_bytes + all_local_bytes(k);
+  unsigned char *block = sm_alloc(k->allocator, m->bytes);
+  if (!block) return false;
   m->values = (unsigned char **)(void *)block;
   m->loops = (loop *)(void *)(block + loops_at);
   m->buffers = (sm_kir_span *)(void *)(block + spans_at);
-  unsigned char *next = block + before;
-  for (size_t i = 0; i < n; i++) {
-    m->values[i] = next;
-    next += value_bytes(&m->k->ins.items[i]);
-  }
-  bind_buffers(m, next);
-  return SMELT_OK;
+  for (size_t i = 0; i < n; i++) m->values[i] = block + values_at + offsets[i];
+  bind_buffers(m, block + values_at + value_bytes);
+  return true;
+}
+
+static smelt_status machine_open(machine *m) {
+  size_t n = m->k->ins.len, value_bytes;
+  size_t *offsets = sm_calloc(m->k->allocator, n, sizeof *offsets);
+  bool ok = offsets && sm_kir_place_values(m->k, offsets, &value_bytes) && allocate(m, offsets, value_bytes);
+  sm_free(m->k->allocator, offsets, n * sizeof *offsets);
+  return ok ? SMELT_OK : sm_error_memory(m->err, "the values of a kernel");
 }
 
 static void machine_close(machine *m) { sm_free(m->k->allocator, m->values, m->bytes); }
@@ -108,9 +105,12 @@ static void copy_lanes(unsigned char *to, int64_t to_stride, const unsigned char
   }
 }
 
+/* What is there is doubled until all lanes are. */
 static void run_splat(machine *m, const sm_kir_ins *ins) {
-  size_t size = smelt_dtype_size(ins->type.dtype);
-  copy_lanes(m->values[m->pc], 1, m->values[ins->args[0]], 0, size, ins->type.width);
+  size_t size = smelt_dtype_size(ins->type.dtype), all = size * ins->type.width;
+  unsigned char *to = m->values[m->pc];
+  memcpy(to, m->values[ins->args[0]], size);
+  for (size_t done = size; done < all; done *= 2) memcpy(to + done, to, done <= all - done ? done : all - done);
 }
 
 static void run_iota(machine *m, const sm_kir_ins *ins) {
@@ -127,7 +127,8 @@ static void run_kop(machine *m, const sm_kir_ins *ins) {
   smelt_dtype dtype = m->k->ins.items[ins->args[is_select]].type.dtype;
   const void *in[SM_KIR_ARGS] = {NULL};
   for (int a = 0; a < sm_kop_info_of(kop)->arity; a++) in[a] = m->values[ins->args[a]];
-  sm_kop_eval(kop, dtype, ins->type.dtype)(ins->type.width, m->values[m->pc], in);
+  sm_kop_loop *loop_of = sm_kop_eval_level(m->call->level, kop, dtype, ins->type.dtype);
+  loop_of(ins->type.width, m->values[m->pc], in);
 }
 
 /* --- Buffers ------------------------------------------------------------------------ */

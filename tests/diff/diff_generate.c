@@ -107,7 +107,8 @@ typedef struct generator {
   smelt_context *guide;
   smelt_tensor *tokens[MAX_STEPS]; /* by name; the guide's */
   bool held[MAX_STEPS];            /* the name's reference is there */
-  int dtypes[DTYPES], n_dtypes;
+  smelt_dtype dtypes[DTYPES];
+  int n_dtypes;
   family families[FAMILIES];
   int n_families;
   int keep_percent;
@@ -124,7 +125,7 @@ static smelt_dtype any_dtype(uint64_t *state) {
 
 static smelt_dtype program_dtype(generator *g) {
   if (draw_once_in(&g->state, 12)) return any_dtype(&g->state);
-  return (smelt_dtype)g->dtypes[draw_below(&g->state, g->n_dtypes)];
+  return g->dtypes[draw_below(&g->state, g->n_dtypes)];
 }
 
 static family draw_family(uint64_t *state) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fault_golden [--all] FILE.smt...: runs .smt files while memory runs out.
+ * fault_golden [OPTIONS] FILE.smt...: runs .smt files while memory runs out.
  *
  * Each round has to end with what the file expects or with faults that say so:
  * a statement may fail for want of memory, and log lines may be missing, but no
@@ -73,8 +73,8 @@ static bool read_file(subject *s) {
 }
 
 int main(int argc, char **argv) {
-  fault_totals totals = {.all = argc > 1 && strcmp(argv[1], "--all") == 0};
-  for (int i = totals.all ? 2 : 1; i < argc; i++) {
+  fault_totals totals = {.all = false};
+  for (int i = fault_options(&totals, argc, argv); i < argc; i++) {
     subject s = {.path = argv[i]};
     if (!read_file(&s)) {
       (void)printf("%s cannot be read\n", s.path);

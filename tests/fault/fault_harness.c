@@ -3,8 +3,7 @@
  * The harness that unit tests are linked with for the allocation-failure loop.
  * A CHECK that fails ends the round and nothing more, since with too little
  * memory the library may answer otherwise; crashes, hangs and what sanitizers
- * find are failures. `--all` takes every allocation, further arguments name the
- * cases. */
+ * find are failures. Arguments after the options name the cases. */
 #include "harness.h"
 
 #include <math.h>
@@ -32,8 +31,8 @@ void test_check_i64(const char *file, int line, const char *what, int64_t actual
 }
 
 void test_check_f64(const char *file, int line, const char *what, double actual, double expected) {
-  test_check(file, line, memcmp(&actual, &expected, sizeof actual) == 0 || (isnan(actual) && isnan(expected)),
-             what);
+  bool same = actual == expected && signbit(actual) == signbit(expected);
+  test_check(file, line, same || (isnan(actual) && isnan(expected)), what);
 }
 
 void test_check_str(const char *file, int line, const char *what, const char *actual, const char *expected) {
@@ -69,8 +68,8 @@ static bool is_named(const char *name, int count, char **names) {
 }
 
 int test_main(int argc, char **argv, const test_case *cases, size_t n) {
-  fault_totals totals = {.all = argc > 1 && strcmp(argv[1], "--all") == 0};
-  int first = totals.all ? 2 : 1;
+  fault_totals totals = {.all = false};
+  int first = fault_options(&totals, argc, argv);
   for (size_t i = 0; i < n; i++) {
     test_case test = cases[i];
     if (is_named(test.name, argc - first, argv + first)) fault_loop(&totals, test.name, run_case, &test);

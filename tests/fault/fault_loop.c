@@ -9,7 +9,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "failing_alloc.h"
@@ -18,12 +17,30 @@ enum { SECONDS_PER_ROUND = 60 };
 
 /* --- Samples -------------------------------------------------------------------------- */
 
-/* The first ones, which differ most, then some that are spread evenly. */
-enum { FEWEST = 3, DENSE = 12, MOST = 32 };
+enum { FEWEST = 3, DENSE = 12, MOST = 24 };
+
+int fault_options(fault_totals *totals, int argc, char **argv) {
+  int i = 1;
+  if (i < argc && strcmp(argv[i], "--all") == 0) {
+    totals->all = true;
+    i++;
+  } else if (i + 1 < argc && strcmp(argv[i], "--seconds") == 0) {
+    totals->seconds = strtod(argv[i + 1], NULL);
+    i += 2;
+  }
+  return i;
+}
+
+/* How many rounds there are time for. */
+static uint64_t affordable(const fault_totals *totals, double seconds) {
+  double most = totals->seconds > 0 ? 1e9 : MOST, rounds = most;
+  double time = totals->seconds > 0 ? totals->seconds : 0.5;
+  if (seconds > 0 && time / seconds < most) rounds = time / seconds;
+  return rounds < FEWEST ? FEWEST : (uint64_t)rounds;
+}
 
 fault_sample fault_sample_make(fault_totals *totals, uint64_t allocations, double seconds) {
-  double affordable = seconds > 0 ? 1.0 / seconds : MOST;
-  uint64_t rounds = affordable < FEWEST ? FEWEST : affordable > MOST ? MOST : (uint64_t)affordable;
+  uint64_t rounds = affordable(totals, seconds);
   if (totals->all || rounds > allocations) rounds = allocations;
   totals->allocations += allocations;
   totals->rounds += rounds;
@@ -37,11 +54,14 @@ uint64_t fault_sample_next(fault_sample *s) {
   return dense + (i + 1 - dense) * (s->allocations - dense) / (s->rounds - dense);
 }
 
-double fault_now(void) {
-  struct timespec t;
-  (void)clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+static double seconds_of(int who) {
+  struct rusage used;
+  (void)getrusage(who, &used);
+  return (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+         1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
 }
+
+double fault_now(void) { return seconds_of(RUSAGE_SELF) + seconds_of(RUSAGE_CHILDREN); }
 
 /* --- Rounds in processes of their own ----------------------------------------------------- */
 
@@ -99,7 +119,7 @@ void fault_loop(fault_totals *totals, const char *name, void (*round)(void *user
 int fault_report(const fault_totals *totals, const char *what) {
   (void)printf("%zu %s with %" PRIu64 " allocations, of which %" PRIu64 " were made to fail%s\n",
                totals->subjects, what, totals->allocations, totals->rounds,
-               totals->rounds < totals->allocations ? " (--all: all)" : "");
+               totals->rounds < totals->allocations ? " (--all: every one)" : "");
   (void)printf("%zu passed, %zu failed\n", totals->subjects - totals->failed, totals->failed);
   return totals->failed || !totals->subjects ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -5,8 +5,9 @@
  * A *subject* is something that can be run again and again; a *round* is one run
  * of it in which the n-th allocation fails. A first round without failure says
  * how many allocations there are and how long they take. With --all every n gets
- * a round; otherwise a sample of them does, all of the first ones and then some
- * up to the last, in about a second. */
+ * a round; otherwise a sample of them does, the first ones and then some up to
+ * the last: a few, or with --seconds N as many as take N seconds of a processor
+ * for each subject. */
 #ifndef TESTS_FAULT_FAULT_LOOP_H
 #define TESTS_FAULT_FAULT_LOOP_H
 
@@ -17,8 +18,12 @@
 typedef struct fault_totals {
   size_t subjects, failed;
   uint64_t rounds, allocations;
-  bool all; /* every n */
+  bool all;       /* every n */
+  double seconds; /* for each subject; 0: the default */
 } fault_totals;
+
+/* Reads the options; answers the index of the first argument after them. */
+int fault_options(fault_totals *totals, int argc, char **argv);
 
 /* The n of a subject's rounds, in ascending order. */
 typedef struct fault_sample {
@@ -32,6 +37,7 @@ fault_sample fault_sample_make(fault_totals *totals, uint64_t allocations, doubl
 /* The next n, 0 at the end. */
 uint64_t fault_sample_next(fault_sample *sample);
 
+/* Seconds of a processor that this process and its children have used. */
 double fault_now(void);
 
 /* Runs `round(user)` for a sample of n, each time in a process of its own. A

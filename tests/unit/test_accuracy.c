@@ -38,16 +38,26 @@ typedef struct unary {
 } unary;
 
 static const unary unaries[] = {
-    {"exp", exp, expl, 2, -750, 720},       {"exp2", exp2, exp2l, 2, -1080, 1030},
-    {"expm1", expm1, expm1l, 4, -40, 720},  {"log", log, logl, 2, 0, 4},
-    {"log2", log2, log2l, 2, 0, 4},         {"log10", log10, log10l, 4, 0, 4},
-    {"log1p", log1p, log1pl, 4, -1, 3},     {"sin", sin, sinl, 2, -100, 100},
-    {"cos", cos, cosl, 2, -100, 100},       {"tan", tan, tanl, 4, -100, 100},
-    {"asin", asin, asinl, 4, -1, 1},        {"acos", acos, acosl, 4, -1, 1},
-    {"atan", atan, atanl, 4, -4, 4},        {"sinh", sinh, sinhl, 4, -5, 5},
-    {"cosh", cosh, coshl, 4, -5, 5},        {"tanh", tanh, tanhl, 2, -5, 5},
-    {"asinh", asinh, asinhl, 4, -5, 5},     {"acosh", acosh, acoshl, 4, 1, 5},
-    {"atanh", atanh, atanhl, 4, -1, 1},     {"erf", erf, erfl, 2, -6, 6},
+    {"exp", exp, expl, 2, -750, 720},
+    {"exp2", exp2, exp2l, 2, -1080, 1030},
+    {"expm1", expm1, expm1l, 4, -40, 720},
+    {"log", log, logl, 2, 0, 4},
+    {"log2", log2, log2l, 2, 0, 4},
+    {"log10", log10, log10l, 4, 0, 4},
+    {"log1p", log1p, log1pl, 4, -1, 3},
+    {"sin", sin, sinl, 2, -100, 100},
+    {"cos", cos, cosl, 2, -100, 100},
+    {"tan", tan, tanl, 4, -100, 100},
+    {"asin", asin, asinl, 4, -1, 1},
+    {"acos", acos, acosl, 4, -1, 1},
+    {"atan", atan, atanl, 4, -4, 4},
+    {"sinh", sinh, sinhl, 4, -5, 5},
+    {"cosh", cosh, coshl, 4, -5, 5},
+    {"tanh", tanh, tanhl, 2, -5, 5},
+    {"asinh", asinh, asinhl, 4, -5, 5},
+    {"acosh", acosh, acoshl, 4, 1, 5},
+    {"atanh", atanh, atanhl, 4, -1, 1},
+    {"erf", erf, erfl, 2, -6, 6},
     {"sigmoid", sigmoid, sigmoidl, 2, -40, 40},
 };
 
@@ -99,7 +109,8 @@ static double error_f32(float got, double truth) {
   float rounded = (float)truth;
   sm_word word = {.F32 = rounded};
   int exponent = (int)(word.U32 >> 23 & 255);
-  if (exponent == 0 || exponent == 255) return error_of((long double)got, (long double)truth, FLT_MANT_DIG, FLT_MIN_EXP - 1);
+  if (exponent == 0 || exponent == 255)
+    return error_of((long double)got, (long double)truth, FLT_MANT_DIG, FLT_MIN_EXP - 1);
   sm_word unit = {.F64 = 0};
   unit.U64 = (uint64_t)(1023 + 150 - exponent) << 52;
   double error = fabs((double)got - truth) * unit.F64;
@@ -209,7 +220,9 @@ static void sample_pair(const binary *f, uint64_t *state, double limit, double *
   }
   bool near = next_bits(state) & 1;
   *x = near ? between(state, -4, 4) : spread(state, limit);
-  *y = near ? between(state, -4, 4) : next_bits(state) & 1 ? spread(state, limit) : *x * between(state, -2, 2);
+  *y = near                   ? between(state, -4, 4)
+       : next_bits(state) & 1 ? spread(state, limit)
+                              : *x * between(state, -2, 2);
 }
 
 static worst measure_binary_f32(const binary *f) {
@@ -240,7 +253,8 @@ static worst measure_binary_f64(const binary *f) {
   return w;
 }
 
-/* --- The table --------------------------------------------------------------------------------------------- */
+/* --- The table ---------------------------------------------------------------------------------------------
+ */
 
 static const char table_head[] =
     "<!-- Written by test_accuracy --write: do not edit. -->\n"
@@ -251,7 +265,8 @@ static const char table_head[] =
     "result. The error is the largest that the test finds, at the operands beside it; the bound is what\n"
     "Smelt promises. f32 is tested at values spread over all floats (`test_accuracy --exhaustive`: at\n"
     "all), functions of two operands and f64 at samples. `add`, `subtract`, `multiply`, `divide` and `sqrt`\n"
-    "are rounded correctly, `rsqrt` is the two operations in it, `remainder` and `fmod` are exact before they\n"
+    "are rounded correctly, `rsqrt` is the two operations in it, `remainder` and `fmod` are exact before "
+    "they\n"
     "are rounded.\n"
     "\n"
     "sin, cos and tan keep the bound up to a magnitude of 2^20. Beyond that they lose digits, but sin and\n"

@@ -386,6 +386,24 @@ static void add_line(void *user, const char *line) {
   if (strlen(all) + strlen(line) + 2 < 4096) strcat(strcat(all, line), "\n");
 }
 
+TEST(results_need_a_place) {
+  smelt_context *ctx = open_context();
+  smelt_tensor *t = number(ctx, 3);
+  smelt_error err;
+  CHECK_STATUS(smelt_item_f64(t, NULL, &err), SMELT_ERR_ARGUMENT);
+  CHECK_STR(err.text, "smelt_item_f64: out is NULL");
+  CHECK_STATUS(smelt_item_i64(t, NULL, NULL), SMELT_ERR_ARGUMENT);
+  CHECK_STATUS(smelt_item_bool(t, NULL, NULL), SMELT_ERR_ARGUMENT);
+  CHECK_STATUS(smelt_format(t, NULL, 1, NULL, NULL), SMELT_ERR_ARGUMENT);
+  CHECK_STATUS(smelt_eval(NULL, 1, NULL), SMELT_ERR_ARGUMENT);
+  CHECK_STATUS(smelt_eval(NULL, 0, NULL), SMELT_OK);
+  smelt_tensor *two = smelt_ones(ctx, SMELT_F32, DIMS(2, 3));
+  CHECK_I64(smelt_dims(two, NULL), 2);
+  smelt_drop(two);
+  smelt_drop(t);
+  close_context(ctx);
+}
+
 TEST(a_german_locale_changes_nothing) {
   if (!enter_german()) TEST_SKIP("no locale with a decimal comma, and localedef cannot make one");
   static char log[4096];
@@ -414,4 +432,4 @@ TEST_MAIN(CASE(copies_are_copies), CASE(every_dtype_comes_back), CASE(bools_beco
           CASE(dtype_and_size_have_to_match), CASE(reads_of_weak_scalars), CASE(items),
           CASE(items_of_more_or_less_than_one), CASE(eval_of_many), CASE(empty_tensors),
           CASE(a_launch_of_nothing_is_none), CASE(all_ranks), CASE(format_cuts_at_the_size),
-          CASE(a_german_locale_changes_nothing))
+          CASE(results_need_a_place), CASE(a_german_locale_changes_nothing))

@@ -102,6 +102,8 @@ TEST(calls_by_name_that_are_wrong) {
   check_poison(smelt_call(ctx, NULL, NULL, 0, NULL), SMELT_ERR_ARGUMENT, "no operation is called \"(null)\"");
   check_poison(smelt_call(ctx, "add", NULL, 0, NULL), SMELT_ERR_ARGUMENT, "add takes 2 operands, not 0");
   check_poison(smelt_call(NULL, "add", NULL, 0, NULL), SMELT_ERR_ARGUMENT, "add");
+  check_poison(smelt_call(ctx, "add", NULL, 2, NULL), SMELT_ERR_ARGUMENT, "add: the operands are NULL");
+  check_poison(smelt_call(ctx, "addd", NULL, 2, NULL), SMELT_ERR_ARGUMENT, "no operation is called");
   check_poison(smelt_call(ctx, "zeros", NULL, 0, NULL), SMELT_ERR_ARGUMENT, "zeros needs attributes");
   check_poison(smelt_zeros(NULL, SMELT_F32, 0, NULL), SMELT_ERR_ARGUMENT, "zeros: the context is NULL");
   close_context(ctx);

@@ -16,7 +16,8 @@ static const function_source library[] = {
     {"TAN", SM_KOP_TAN, SMELT_F32, 3, "tan(x)"},
 };
 
-static bool parse(sm_kop kop, smelt_dtype dtype, const char *text, function_steps *steps, function_fault *fault) {
+static bool parse(sm_kop kop, smelt_dtype dtype, const char *text, function_steps *steps,
+                  function_fault *fault) {
   function_source source = {"ID", kop, dtype, 1, text};
   return function_parse(&source, library, 3, steps, fault);
 }
@@ -135,5 +136,5 @@ TEST(too_many_steps) {
 }
 
 TEST_MAIN(CASE(operators_bind_as_documented), CASE(literals_take_the_dtype_beside_them),
-          CASE(each_dtype_gets_the_nearest_number), CASE(names_and_shared_steps), CASE(calls_are_replaced_by_steps),
-          CASE(faults_say_what_and_where), CASE(too_many_steps))
+          CASE(each_dtype_gets_the_nearest_number), CASE(names_and_shared_steps),
+          CASE(calls_are_replaced_by_steps), CASE(faults_say_what_and_where), CASE(too_many_steps))

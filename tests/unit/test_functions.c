@@ -20,9 +20,9 @@ static const smelt_dtype floats[] = {SMELT_F32, SMELT_F64};
 /* --- Tables ------------------------------------------------------------------------ */
 
 static const sm_kop all_functions[] = {
-    SM_KOP_EXP,  SM_KOP_EXP2, SM_KOP_EXPM1, SM_KOP_LOG,   SM_KOP_LOG2,  SM_KOP_LOG10, SM_KOP_LOG1P,
-    SM_KOP_SIN,  SM_KOP_COS,  SM_KOP_TAN,   SM_KOP_ASIN,  SM_KOP_ACOS,  SM_KOP_ATAN,  SM_KOP_ATAN2,
-    SM_KOP_SINH, SM_KOP_COSH, SM_KOP_TANH,  SM_KOP_ASINH, SM_KOP_ACOSH, SM_KOP_ATANH, SM_KOP_ERF,
+    SM_KOP_EXP,  SM_KOP_EXP2, SM_KOP_EXPM1, SM_KOP_LOG,     SM_KOP_LOG2,  SM_KOP_LOG10, SM_KOP_LOG1P,
+    SM_KOP_SIN,  SM_KOP_COS,  SM_KOP_TAN,   SM_KOP_ASIN,    SM_KOP_ACOS,  SM_KOP_ATAN,  SM_KOP_ATAN2,
+    SM_KOP_SINH, SM_KOP_COSH, SM_KOP_TANH,  SM_KOP_ASINH,   SM_KOP_ACOSH, SM_KOP_ATANH, SM_KOP_ERF,
     SM_KOP_POW,  SM_KOP_REM,  SM_KOP_HYPOT, SM_KOP_SIGMOID,
 };
 enum { N_FUNCTIONS = sizeof all_functions / sizeof all_functions[0] };
@@ -233,8 +233,8 @@ TEST(nan_stays) {
 }
 
 TEST(odd_functions_keep_zeros_and_small_numbers) {
-  static const sm_kop odd[] = {SM_KOP_SIN,  SM_KOP_TAN,   SM_KOP_ASIN,  SM_KOP_ATAN,  SM_KOP_SINH, SM_KOP_TANH,
-                               SM_KOP_EXPM1, SM_KOP_LOG1P, SM_KOP_ASINH, SM_KOP_ATANH};
+  static const sm_kop odd[] = {SM_KOP_SIN,  SM_KOP_TAN,   SM_KOP_ASIN,  SM_KOP_ATAN,  SM_KOP_SINH,
+                               SM_KOP_TANH, SM_KOP_EXPM1, SM_KOP_LOG1P, SM_KOP_ASINH, SM_KOP_ATANH};
   for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
     for (int d = 0; d < 2; d++) {
       CHECK_F64(apply_in(floats[d], odd[i], -0.0, 0, 0), -0.0);
@@ -263,7 +263,8 @@ TEST(exponentials) {
   GIVES(SIGMOID, 0.0, 0.5);
   GIVES(SIGMOID, INF, 1);
   GIVES(SIGMOID, -INF, 0.0);
-  CHECK(isinf(apply_in(SMELT_F32, SM_KOP_EXP, 88.73, 0, 0)) && !isinf(apply_in(SMELT_F32, SM_KOP_EXP, 88.72, 0, 0)));
+  CHECK(isinf(apply_in(SMELT_F32, SM_KOP_EXP, 88.73, 0, 0)) &&
+        !isinf(apply_in(SMELT_F32, SM_KOP_EXP, 88.72, 0, 0)));
   CHECK(apply_in(SMELT_F32, SM_KOP_EXP, -103.5, 0, 0) == 0x1p-149);
   CHECK(apply_in(SMELT_F64, SM_KOP_EXP, -745.0, 0, 0) == 0x1p-1074);
 }
@@ -287,7 +288,8 @@ TEST(hyperbolic_functions) {
   GIVES(ATANH, -1, -INF);
   GIVES(ATANH, 1.5, NAN);
   GIVES(ATANH, -INF, NAN);
-  CHECK(isfinite(apply_in(SMELT_F32, SM_KOP_SINH, 89.4, 0, 0)) && isinf(apply_in(SMELT_F32, SM_KOP_COSH, 89.5, 0, 0)));
+  CHECK(isfinite(apply_in(SMELT_F32, SM_KOP_SINH, 89.4, 0, 0)) &&
+        isinf(apply_in(SMELT_F32, SM_KOP_COSH, 89.5, 0, 0)));
 }
 
 TEST(logarithms) {
@@ -339,10 +341,11 @@ TEST(atan2_of_the_special) {
   for (int d = 0; d < 2; d++) {
     static const struct {
       double y, x, turn;
-    } cases[] = {{0.0, 1, 0.0},     {-0.0, 1, -0.0},    {0.0, -1, 1},      {-0.0, -1, -1},      {0.0, 0.0, 0.0},
-                 {-0.0, 0.0, -0.0}, {0.0, -0.0, 1},     {-0.0, -0.0, -1},  {1, 0.0, 0.5},       {-1, -0.0, -0.5},
-                 {INF, 1, 0.5},     {-INF, -1, -0.5},   {1, INF, 0.0},     {-1, INF, -0.0},     {1, -INF, 1},
-                 {-1, -INF, -1},    {INF, INF, 0.25},   {-INF, INF, -0.25}, {INF, -INF, 0.75},  {-INF, -INF, -0.75}};
+    } cases[] = {{0.0, 1, 0.0},    {-0.0, 1, -0.0},    {0.0, -1, 1},      {-0.0, -1, -1},
+                 {0.0, 0.0, 0.0},  {-0.0, 0.0, -0.0},  {0.0, -0.0, 1},    {-0.0, -0.0, -1},
+                 {1, 0.0, 0.5},    {-1, -0.0, -0.5},   {INF, 1, 0.5},     {-INF, -1, -0.5},
+                 {1, INF, 0.0},    {-1, INF, -0.0},    {1, -INF, 1},      {-1, -INF, -1},
+                 {INF, INF, 0.25}, {-INF, INF, -0.25}, {INF, -INF, 0.75}, {-INF, -INF, -0.75}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
       double angle = apply_in(floats[d], SM_KOP_ATAN2, cases[i].y, cases[i].x, 0);
       CHECK(fabs(angle - pi_in(floats[d], cases[i].turn)) < 1e-6 && signbit(angle) == signbit(cases[i].turn));
@@ -353,8 +356,8 @@ TEST(atan2_of_the_special) {
 
 /* All pairs of special operands against C's own pow and hypot. */
 TEST(powers_and_hypotenuses_of_the_special) {
-  static const double values[] = {0.0, -0.0, 1,   -1,   2,    -2,  3,   -3,  0.5,  -0.5, 1.5,   -1.5, 4,
-                                  INF, -INF, NAN, 1e30, -1e30, 7e9, 8e9, 1e-30, 127,  -149,  16777217};
+  static const double values[] = {0.0, -0.0, 1,    -1,  2,    -2,    3,   -3,  0.5,   -0.5, 1.5,  -1.5,
+                                  4,   INF,  -INF, NAN, 1e30, -1e30, 7e9, 8e9, 1e-30, 127,  -149, 16777217};
   enum { N = sizeof values / sizeof values[0] };
   for (int i = 0; i < N * N; i++) {
     for (int d = 0; d < 2; d++) {
@@ -388,12 +391,15 @@ TEST(ldexp_rounds_once) {
   for (int n = -252; n <= 252; n++) {
     float expected = ldexpf(0x1.8642aep0f, n);
     CHECK_F64(apply_in(SMELT_F32, SM_KOP_LDEXP, (double)0x1.8642aep0f, n, 0), (double)expected);
-    CHECK_F64(apply_in(SMELT_F32, SM_KOP_LDEXP, (double)0x1.8642aep-100f, n, 0), (double)ldexpf(0x1.8642aep-100f, n));
-    CHECK_F64(apply_in(SMELT_F32, SM_KOP_LDEXP, (double)0x1.8642aep127f, n, 0), (double)ldexpf(0x1.8642aep127f, n));
+    CHECK_F64(apply_in(SMELT_F32, SM_KOP_LDEXP, (double)0x1.8642aep-100f, n, 0),
+              (double)ldexpf(0x1.8642aep-100f, n));
+    CHECK_F64(apply_in(SMELT_F32, SM_KOP_LDEXP, (double)0x1.8642aep127f, n, 0),
+              (double)ldexpf(0x1.8642aep127f, n));
   }
   for (int n = -2044; n <= 2044; n++) {
     CHECK_F64(apply_in(SMELT_F64, SM_KOP_LDEXP, 0x1.86a2b3c4d5e6fp0, n, 0), ldexp(0x1.86a2b3c4d5e6fp0, n));
-    CHECK_F64(apply_in(SMELT_F64, SM_KOP_LDEXP, -0x1.86a2b3c4d5e6fp-900, n, 0), ldexp(-0x1.86a2b3c4d5e6fp-900, n));
+    CHECK_F64(apply_in(SMELT_F64, SM_KOP_LDEXP, -0x1.86a2b3c4d5e6fp-900, n, 0),
+              ldexp(-0x1.86a2b3c4d5e6fp-900, n));
   }
   GIVES2(LDEXP, -0.0, 7, -0.0);
   GIVES2(LDEXP, INF, -100, INF);
@@ -411,9 +417,10 @@ TEST(bitcast_keeps_the_bits) {
   CHECK(ones == UINT64_MAX);
 }
 
-TEST_MAIN(CASE(all_functions_have_steps_and_primitives_none), CASE(steps_are_primitives_and_their_number_is_the_cost),
-          CASE(steps_give_the_same_bits), CASE(literals_are_made_once),
-          CASE(a_kernel_without_functions_stays_as_it_is), CASE(nan_stays),
+TEST_MAIN(CASE(all_functions_have_steps_and_primitives_none),
+          CASE(steps_are_primitives_and_their_number_is_the_cost), CASE(steps_give_the_same_bits),
+          CASE(literals_are_made_once), CASE(a_kernel_without_functions_stays_as_it_is), CASE(nan_stays),
           CASE(odd_functions_keep_zeros_and_small_numbers), CASE(exponentials), CASE(hyperbolic_functions),
-          CASE(logarithms), CASE(angles), CASE(atan2_of_the_special), CASE(powers_and_hypotenuses_of_the_special),
-          CASE(fma_rounds_once), CASE(ldexp_rounds_once), CASE(bitcast_keeps_the_bits))
+          CASE(logarithms), CASE(angles), CASE(atan2_of_the_special),
+          CASE(powers_and_hypotenuses_of_the_special), CASE(fma_rounds_once), CASE(ldexp_rounds_once),
+          CASE(bitcast_keeps_the_bits))

@@ -145,6 +145,7 @@ static void check_sizes(const fixture *f, const char *expected) {
 /* Every needed record is in one cluster; no cluster reads what a later one makes. */
 static void check_sound(const fixture *f) {
   int *cluster_of = sm_calloc(&sm_malloc_allocator, f->seg.ops.len, sizeof *cluster_of);
+  CHECK(cluster_of != NULL);
   for (int c = 0; c < f->plan.n_clusters; c++) {
     for (int i = 0; i < f->plan.clusters[c].n_ops; i++) {
       CHECK_I64(cluster_of[f->plan.clusters[c].ops[i]], 0);

@@ -458,6 +458,7 @@ TEST(workers_take_no_signals) {
 static void use_in_child(sm_pool *pool, int generations) {
   pid_t child = fork();
   if (child == 0) {
+    (void)alarm(60);
     CHECK_I64(threads_of_process(), 1);
     (void)run_and_check(pool, 1000, 1, 0, 2000); /* still believes in the parent's workers */
     meet_all(pool);

@@ -86,8 +86,8 @@ typedef struct parser {
   bool failed;
 } parser;
 
-__attribute__((format(printf, 4, 5)))
-static value refuse(parser *p, const scope *s, const char *at, const char *format, ...) {
+__attribute__((format(printf, 4, 5))) static value refuse(parser *p, const scope *s, const char *at,
+                                                          const char *format, ...) {
   value nothing = {.dtype = s->source->dtype};
   if (p->failed) return nothing;
   va_list args;
@@ -142,7 +142,8 @@ static value add_step(parser *p, const scope *s, const char *at, sm_function_ste
   return (value){.dtype = (smelt_dtype)step.dtype, .number = out->arity + i};
 }
 
-static value add_kop(parser *p, const scope *s, const char *at, sm_kop kop, smelt_dtype dtype, const value *args) {
+static value add_kop(parser *p, const scope *s, const char *at, sm_kop kop, smelt_dtype dtype,
+                     const value *args) {
   sm_function_step step = {.kop = (uint8_t)kop, .dtype = (uint8_t)dtype};
   for (int i = 0; i < kops[kop].arity; i++) step.args[i] = (int16_t)args[i].number;
   return add_step(p, s, at, step);
@@ -171,9 +172,15 @@ static double read_float(const value *v, smelt_dtype dtype) {
 static sm_word integer_word(smelt_dtype dtype, uint64_t bits) {
   sm_word word = {.bits = 0};
   switch (dtype) {
-    case SMELT_I32: word.I32 = (int32_t)(uint32_t)bits; break;
-    case SMELT_U32: word.U32 = (uint32_t)bits; break;
-    default: word.U64 = bits; break;
+    case SMELT_I32:
+      word.I32 = (int32_t)(uint32_t)bits;
+      break;
+    case SMELT_U32:
+      word.U32 = (uint32_t)bits;
+      break;
+    default:
+      word.U64 = bits;
+      break;
   }
   return word;
 }
@@ -332,7 +339,8 @@ static value parse_unary(parser *p, scope *s) {
   bool minus = accept(s, "-");
   if (!minus && !accept(s, "~")) return parse_primary(p, s);
   value v = parse_unary(p, s);
-  if (!minus || v.dtype != SMELT_DTYPE_NONE) return p->failed ? v : apply(p, s, at, minus ? SM_KOP_NEG : SM_KOP_NOT, &v);
+  if (!minus || v.dtype != SMELT_DTYPE_NONE)
+    return p->failed ? v : apply(p, s, at, minus ? SM_KOP_NEG : SM_KOP_NOT, &v);
   v.negative = !v.negative;
   return v;
 }
@@ -344,11 +352,11 @@ static const struct {
   sm_kop kop;
   bool swapped;
 } operators[] = {
-    {"==", 0, SM_KOP_EQ, false}, {"!=", 0, SM_KOP_NE, false}, {"<=", 0, SM_KOP_LE, false},
+    {"==", 0, SM_KOP_EQ, false}, {"!=", 0, SM_KOP_NE, false},  {"<=", 0, SM_KOP_LE, false},
     {">=", 0, SM_KOP_LE, true},  {"<<", 4, SM_KOP_SHL, false}, {">>", 4, SM_KOP_SHR, false},
-    {"<", 0, SM_KOP_LT, false},  {">", 0, SM_KOP_LT, true},   {"|", 1, SM_KOP_OR, false},
-    {"^", 2, SM_KOP_XOR, false}, {"&", 3, SM_KOP_AND, false}, {"+", 5, SM_KOP_ADD, false},
-    {"-", 5, SM_KOP_SUB, false}, {"*", 6, SM_KOP_MUL, false}, {"/", 6, SM_KOP_DIV, false},
+    {"<", 0, SM_KOP_LT, false},  {">", 0, SM_KOP_LT, true},    {"|", 1, SM_KOP_OR, false},
+    {"^", 2, SM_KOP_XOR, false}, {"&", 3, SM_KOP_AND, false},  {"+", 5, SM_KOP_ADD, false},
+    {"-", 5, SM_KOP_SUB, false}, {"*", 6, SM_KOP_MUL, false},  {"/", 6, SM_KOP_DIV, false},
 };
 enum { N_OPERATORS = sizeof operators / sizeof operators[0] };
 
@@ -402,7 +410,8 @@ static value parse_text(parser *p, scope *s) {
   value result = settle(p, s, parse_level(p, s, 0), s->source->dtype);
   if (!p->failed && *skip_blanks(s)) return refuse(p, s, s->at, "expected an operator or the end");
   if (!p->failed && result.dtype == s->source->dtype) return result;
-  return refuse(p, s, at, "the result is %s, not %s", dtypes[result.dtype].name, dtypes[s->source->dtype].name);
+  return refuse(p, s, at, "the result is %s, not %s", dtypes[result.dtype].name,
+                dtypes[s->source->dtype].name);
 }
 
 static scope open_scope(const function_source *source, const value *args, int depth) {

@@ -31,7 +31,7 @@ enum { FUNCTION_MESSAGE = 120 };
 
 /* A row of functions.def. */
 typedef struct function_source {
-  const char *id;    /* "EXP" */
+  const char *id; /* "EXP" */
   sm_kop kop;
   smelt_dtype dtype; /* of parameters and result */
   int line;
@@ -44,7 +44,7 @@ typedef struct function_steps {
 } function_steps;
 
 typedef struct function_fault {
-  int at;            /* offset in the text */
+  int at; /* offset in the text */
   char message[FUNCTION_MESSAGE];
 } function_fault;
 

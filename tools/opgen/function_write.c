@@ -69,12 +69,24 @@ static void put_float(FILE *out, double value, const char *suffix) {
 static void put_literal(FILE *out, const sm_function_step *step) {
   const sm_word *word = &step->literal;
   switch ((smelt_dtype)step->dtype) {
-    case SMELT_F32: put_float(out, (double)word->F32, "f"); break;
-    case SMELT_F64: put_float(out, word->F64, ""); break;
-    case SMELT_I32: fprintf(out, "INT32_C(%" PRId32 ")", word->I32); break;
-    case SMELT_I64: fprintf(out, "INT64_C(%" PRId64 ")", word->I64); break;
-    case SMELT_U32: fprintf(out, "UINT32_C(0x%" PRIx32 ")", word->U32); break;
-    default: fprintf(out, "UINT64_C(0x%" PRIx64 ")", word->U64); break;
+    case SMELT_F32:
+      put_float(out, (double)word->F32, "f");
+      break;
+    case SMELT_F64:
+      put_float(out, word->F64, "");
+      break;
+    case SMELT_I32:
+      fprintf(out, "INT32_C(%" PRId32 ")", word->I32);
+      break;
+    case SMELT_I64:
+      fprintf(out, "INT64_C(%" PRId64 ")", word->I64);
+      break;
+    case SMELT_U32:
+      fprintf(out, "UINT32_C(0x%" PRIx32 ")", word->U32);
+      break;
+    default:
+      fprintf(out, "UINT64_C(0x%" PRIx64 ")", word->U64);
+      break;
   }
 }
 

@@ -38,7 +38,7 @@ static const struct {
   const char *name;
   int inputs;
 } floors[] = {
-#define BENCH_FLOOR(name, inputs, doc) {#name, inputs},
+#define BENCH_FLOOR(name, inputs) {#name, inputs},
 #include "bench_floors.def"
 #undef BENCH_FLOOR
 };

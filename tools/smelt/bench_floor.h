@@ -21,7 +21,7 @@
 #include "smelt/base.h"
 
 typedef enum bench_floor_kind {
-#define BENCH_FLOOR(name, inputs, doc) BENCH_FLOOR_##name,
+#define BENCH_FLOOR(name, inputs) BENCH_FLOOR_##name,
 #include "bench_floors.def"
 #undef BENCH_FLOOR
   BENCH_FLOOR_COUNT

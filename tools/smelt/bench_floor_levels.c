@@ -86,6 +86,8 @@ TARGET static inline __attribute__((always_inline)) VEC scale_avx2(VEC x, VEC n)
 #define MAX(a, b) _mm512_max_ps(a, b)
 #define ABS(v) _mm512_abs_ps(v)
 #define SQRT(v) _mm512_sqrt_ps(v)
+/* A macro without optimisation, whose mask changes its sign. */
+#pragma GCC diagnostic ignored "-Wsign-conversion"
 #define ROUND(v) _mm512_roundscale_ps(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
 #define SCALE(x, n) _mm512_scalef_ps(x, n)
 #include "bench_floor_loops.h"
@@ -96,18 +98,18 @@ TARGET static inline __attribute__((always_inline)) VEC scale_avx2(VEC x, VEC n)
 
 bench_floor_loop *bench_floor_find(bench_floor_kind kind, sm_cpu_level level) {
   static bench_floor_loop *const loops[][BENCH_FLOOR_COUNT] = {
-#define BENCH_FLOOR(name, inputs, doc) name##_baseline,
+#define BENCH_FLOOR(name, inputs) name##_baseline,
     {
 #include "bench_floors.def"
     },
 #undef BENCH_FLOOR
 #if defined(__x86_64__)
-#define BENCH_FLOOR(name, inputs, doc) name##_avx2,
+#define BENCH_FLOOR(name, inputs) name##_avx2,
     {
 #include "bench_floors.def"
     },
 #undef BENCH_FLOOR
-#define BENCH_FLOOR(name, inputs, doc) name##_avx512,
+#define BENCH_FLOOR(name, inputs) name##_avx512,
     {
 #include "bench_floors.def"
     },

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One pass finds the last use of every value, one hands out places. A free
+ * place is taken again by a value of exactly its size. */
+#include "kir/kir_storage.h"
+
+#include <string.h>
+
+typedef struct placement {
+  const sm_kir_kernel *k;
+  int32_t *loop;       /* by instruction: the innermost FOR around it, or NONE */
+  int32_t *end;        /* by FOR: its END */
+  int32_t *last;       /* by instruction: after which its place is free */
+  int32_t *first_dead; /* by instruction: a value that dies there, or NONE */
+  int32_t *next;       /* by value: another that dies with it, or that is free too */
+} placement;
+
+static size_t value_bytes(const sm_kir_ins *ins) {
+  if (!sm_kir_defines_value(ins)) return 0;
+  size_t bytes = smelt_dtype_size(ins->type.dtype) * ins->type.width;
+  return (bytes + sizeof(sm_word) - 1) / sizeof(sm_word) * sizeof(sm_word);
+}
+
+/* A FOR stands outside its own loop, its END inside. */
+static void find_loops(placement *p) {
+  int32_t innermost = SM_KIR_NONE;
+  for (int32_t i = 0; i < (int32_t)p->k->ins.len; i++) {
+    p->loop[i] = innermost;
+    if (p->k->ins.items[i].kind == SM_KIR_FOR) innermost = i;
+    if (p->k->ins.items[i].kind == SM_KIR_END) {
+      p->end[innermost] = i;
+      innermost = p->loop[innermost];
+    }
+  }
+}
+
+/* The instruction at which a use at `at` is over for a value defined in `loop`:
+ * the end of the outermost loop in between, if there is one. */
+static int32_t end_of_use(const placement *p, int32_t at, int32_t loop) {
+  int32_t over = at;
+  for (int32_t around = p->loop[at]; around != loop && around != SM_KIR_NONE; around = p->loop[around]) {
+    over = p->end[around];
+  }
+  return over;
+}
+
+static void find_last_uses(placement *p) {
+  for (int32_t i = 0; i < (int32_t)p->k->ins.len; i++) {
+    const sm_kir_ins *ins = &p->k->ins.items[i];
+    p->last[i] = ins->kind == SM_KIR_FOR ? p->end[i] : i;
+    for (int a = 0; a < SM_KIR_ARGS; a++) {
+      int32_t arg = ins->args[a];
+      if (arg == SM_KIR_NONE) continue;
+      int32_t over = end_of_use(p, i, p->loop[arg]);
+      /* The counter's own loop is no loop in between. */
+      if (over > p->last[arg]) p->last[arg] = over;
+    }
+  }
+}
+
+static void list_deaths(placement *p) {
+  for (int32_t i = 0; i < (int32_t)p->k->ins.len; i++) p->first_dead[i] = SM_KIR_NONE;
+  for (int32_t i = 0; i < (int32_t)p->k->ins.len; i++) {
+    p->next[i] = p->first_dead[p->last[i]];
+    p->first_dead[p->last[i]] = i;
+  }
+}
+
+/* Takes a place of `bytes` from the list of free values; false if there is none. */
+static bool reuse(placement *p, int32_t *free_list, size_t bytes, const size_t *offsets, size_t *offset) {
+  for (int32_t *link = free_list; *link != SM_KIR_NONE; link = &p->next[*link]) {
+    if (value_bytes(&p->k->ins.items[*link]) != bytes) continue;
+    *offset = offsets[*link];
+    *link = p->next[*link];
+    return true;
+  }
+  return false;
+}
+
+static void release_dead(placement *p, int32_t at, int32_t *free_list) {
+  for (int32_t dead = p->first_dead[at], next; dead != SM_KIR_NONE; dead = next) {
+    next = p->next[dead];
+    if (!value_bytes(&p->k->ins.items[dead])) continue;
+    p->next[dead] = *free_list;
+    *free_list = dead;
+  }
+}
+
+static size_t hand_out(placement *p, size_t *offsets) {
+  size_t bytes = 0;
+  int32_t free_list = SM_KIR_NONE;
+  for (int32_t i = 0; i < (int32_t)p->k->ins.len; i++) {
+    size_t own = value_bytes(&p->k->ins.items[i]);
+    offsets[i] = bytes;
+    if (own && !reuse(p, &free_list, own, offsets, &offsets[i])) bytes += own;
+    release_dead(p, i, &free_list);
+  }
+  return bytes;
+}
+
+bool sm_kir_place_values(const sm_kir_kernel *k, size_t *offsets, size_t *bytes) {
+  size_t n = k->ins.len;
+  enum { LISTS = 5 };
+  int32_t *lists = sm_calloc(k->allocator, n * LISTS, sizeof *lists);
+  if (!lists) return false;
+  placement p = {k, lists, lists + n, lists + 2 * n, lists + 3 * n, lists + 4 * n};
+  find_loops(&p);
+  find_last_uses(&p);
+  list_deaths(&p);
+  *bytes = hand_out(&p, offsets);
+  sm_free(k->allocator, lists, n * LISTS * sizeof *lists);
+  return true;
+}
