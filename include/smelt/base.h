@@ -58,6 +58,13 @@ typedef enum smelt_dtype {
 #undef DTYPE
 } smelt_dtype;
 
+/* What kernels may do to results (docs/modes.md). */
+typedef enum smelt_mode {
+#define MODE(id, value, name, meaning) SMELT_MODE_##id = value,
+#include "smelt/mode.def"
+#undef MODE
+} smelt_mode;
+
 /* What went wrong. `text` is one line that names the operation and the shapes;
  * `where` is the source position of the call where known, otherwise empty. */
 typedef struct smelt_error {

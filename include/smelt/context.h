@@ -39,10 +39,11 @@ typedef struct smelt_context_desc {
   void *log_user;           /* first argument of log_fn */
   smelt_alloc_fn *alloc;    /* host bookkeeping memory, default: malloc */
   void *alloc_user;         /* first argument of alloc */
+  smelt_mode mode;          /* default: SMELT_MODE=strict|default|fast, or SMELT_MODE_DEFAULT */
 } smelt_context_desc;
 
 #define SMELT_CONTEXT_DESC_INIT \
-  { sizeof(smelt_context_desc), 0, SMELT_DEFAULT, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(smelt_context_desc), 0, SMELT_DEFAULT, 0, 0, 0, 0, 0, 0, 0, 0, SMELT_MODE_DEFAULT }
 
 /* Creates a context. `desc` NULL means all defaults. NULL on failure, with the
  * reason in `err` (optional): ERR_ARGUMENT, ERR_DEVICE, ERR_MEMORY.
@@ -64,7 +65,7 @@ SMELT_API smelt_status smelt_sync(smelt_context *ctx, smelt_error *err);
  * ERR_REENTRANT from inside a callback. Thread-safe. */
 SMELT_API smelt_status smelt_seed(smelt_context *ctx, uint64_t seed);
 
-/* How operations run: "fusion<cpu<evaluator>>", "cpu<evaluator>", "ref".
+/* How operations run: "fusion<cpu<llvm>>", "cpu<llvm>", "ref".
  * Owned by the context. Thread-safe. */
 SMELT_API const char *smelt_device_name(const smelt_context *ctx);
 

@@ -12,7 +12,7 @@
  * evaluate operands from left to right, each once, and accept C scalars
  * (macros.h says how). (smelt_add)(x, y) is the function.
  *
- * Vocabulary: an *integer* is i8 to i64 or u8 to u64, a *float* f32 or f64, a
+ * Vocabulary: an *integer* is i8 to i64 or u8 to u64, a *float* f16, bf16, f32 or f64, a
  * *number* either. Dtypes of tensors are promoted and shapes broadcast by the
  * rules of the Python Array API; a scalar takes the dtype of the tensors beside
  * it. `dims` has `rank` extents, NULL is allowed for rank 0. */

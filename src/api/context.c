@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/os.h"
 #include "core/limits.h"
+#include "core/mode.h"
 #include "drivers/drivers.h"
 
 /* --- The list of living contexts ------------------------------------------------------ */
@@ -36,6 +37,9 @@ static void delist(smelt_context *ctx) {
   sm_unlock(&registry.lock);
 }
 
+/* A log_fn that misuses references itself is told of that once, not for ever. */
+static _Thread_local bool reporting;
+
 void sm_context_report_misuse(const void *owner, const char *text) {
   sm_lock(&registry.lock);
   smelt_context *ctx = registry.first;
@@ -43,11 +47,13 @@ void sm_context_report_misuse(const void *owner, const char *text) {
   if (ctx) sm_count(&ctx->counters.misuses, 1);
   sm_log log = ctx ? ctx->log : (sm_log){.enabled = 0};
   sm_unlock(&registry.lock);
-  if (!sm_log_on(&log, SM_LOG_MEMORY)) return;
+  if (reporting || !sm_log_on(&log, SM_LOG_MEMORY)) return;
   sm_text line;
   sm_text_init(&line, &sm_malloc_allocator);
   sm_text_addf(&line, "[memory] %s", text);
+  reporting = true;
   sm_log_text(&log, &line);
+  reporting = false;
 }
 
 /* --- Creation ----------------------------------------------------------------------------- */
@@ -56,10 +62,21 @@ void sm_context_report_misuse(const void *owner, const char *text) {
 static const char *trusted_env(const char *name) { return secure_getenv(name); }
 
 
-static bool fusion_enabled(const smelt_context_desc *desc) {
-  const char *env = trusted_env("SMELT_FUSION");
-  if (desc->fusion != SMELT_DEFAULT) return desc->fusion == SMELT_ON;
-  return !env || strcmp(env, "0") != 0;
+/* The option first, then SMELT_FUSION, which is 0 or 1. */
+static smelt_status find_fusion(const smelt_context_desc *desc, bool *fusion, smelt_error *err) {
+  int64_t on = 1;
+  SM_TRY(sm_os_setting("SMELT_FUSION", 0, 1, &on, err));
+  *fusion = desc->fusion == SMELT_DEFAULT ? on != 0 : desc->fusion == SMELT_ON;
+  return SMELT_OK;
+}
+
+/* The option first, then the environment. */
+static smelt_status init_mode(smelt_context *ctx, const smelt_context_desc *desc, smelt_error *err) {
+  const char *env = trusted_env("SMELT_MODE");
+  smelt_error cause;
+  ctx->mode = desc->mode;
+  if (desc->mode != SMELT_MODE_DEFAULT || !env || sm_mode_find(env, &ctx->mode, &cause) == SMELT_OK) return SMELT_OK;
+  return sm_error_set(err, cause.code, "SMELT_MODE: %s", cause.text);
 }
 
 static smelt_status check_desc(const smelt_context_desc *desc, smelt_error *err) {
@@ -67,8 +84,15 @@ static smelt_status check_desc(const smelt_context_desc *desc, smelt_error *err)
     return sm_error_set(err, SMELT_ERR_ARGUMENT, "smelt_context_desc.size is %zu, not %zu", desc->size,
                         sizeof *desc);
   }
+  if (desc->fusion != SMELT_DEFAULT && desc->fusion != SMELT_ON && desc->fusion != SMELT_OFF) {
+    return sm_error_set(err, SMELT_ERR_ARGUMENT, "smelt_context_desc.fusion is %d, which is no smelt_switch",
+                        (int)desc->fusion);
+  }
   if (desc->max_ops < 0 || desc->max_segment_ops < 0) {
     return sm_error_set(err, SMELT_ERR_ARGUMENT, "max_ops and max_segment_ops must not be negative");
+  }
+  if (!sm_mode_valid(desc->mode)) {
+    return sm_error_set(err, SMELT_ERR_ARGUMENT, "smelt_context_desc.mode is %d, which is no mode", (int)desc->mode);
   }
   return SMELT_OK;
 }
@@ -92,11 +116,12 @@ static sm_executor make_executor(smelt_context *ctx, const smelt_context_desc *d
   }
   int64_t max_ops = desc->max_ops ? desc->max_ops : SM_MAX_KERNEL_OPS;
   int capped = max_ops < INT_MAX ? (int)max_ops : INT_MAX;
-  sm_fused_executor_init(&ctx->fused, &ctx->device, &ctx->log, &ctx->counters, capped, fusion_enabled(desc));
+  sm_fused_executor_init(&ctx->fused, &ctx->device, &ctx->log, &ctx->counters,
+                         (sm_fused_options){capped, ctx->fusion, ctx->mode});
   return (sm_executor){.self = &ctx->fused, .run = sm_fused_executor_run, .release = release_buffer};
 }
 
-/* "fusion<cpu<evaluator>>", "cpu<evaluator>", "ref". */
+/* "fusion<cpu<llvm>>", "cpu<llvm>", "ref". */
 static void name_device(smelt_context *ctx) {
   const sm_driver *driver = ctx->device.driver;
   const char *format = !driver->runs_kernels        ? "%s"
@@ -121,6 +146,8 @@ static smelt_status init_stream(smelt_context *ctx, const smelt_context_desc *de
 
 static smelt_status init_context(smelt_context *ctx, const smelt_context_desc *desc, smelt_error *err) {
   SM_TRY(init_log(ctx, desc, err));
+  SM_TRY(find_fusion(desc, &ctx->fusion, err));
+  SM_TRY(init_mode(ctx, desc, err));
   const char *device = desc->device ? desc->device : "cpu";
   SM_TRY(sm_device_open(&ctx->device, device, sm_drivers, &ctx->allocator, &ctx->log, err));
   smelt_status status = init_stream(ctx, desc, err);

@@ -19,6 +19,8 @@ struct smelt_context {
   sm_fused_executor fused;  /* where the driver runs kernels, */
   sm_op_executor ops;       /* and where it runs records */
   sm_stream stream;
+  bool fusion;
+  smelt_mode mode;
   char name[96];            /* smelt_device_name */
   smelt_context *next;      /* in the list of living contexts */
 };

@@ -6,6 +6,7 @@
 #include "api/context_state.h"
 #include "api/reference.h"
 #include "base/error.h"
+#include "base/float_env.h"
 
 static smelt_tensor *poisoned(const smelt_error *err) { return sm_reference_poison(sm_cause_create(err)); }
 
@@ -125,7 +126,10 @@ static smelt_status read_scalar(const char *user, sm_scalar s, smelt_dtype dtype
   smelt_dtype own = sm_scalar_dtype(s);
   SM_TRY(check_room(user, own, smelt_dtype_size(own), dtype, buf, bytes, err));
   sm_word word;
-  SM_TRY(sm_scalar_convert(s, own, &word, err));
+  sm_float_env host = sm_float_env_enter();
+  smelt_status status = sm_scalar_convert(s, own, &word, err);
+  sm_float_env_leave(&host);
+  SM_TRY(status);
   memcpy(buf, &word, bytes);
   return SMELT_OK;
 }
@@ -178,7 +182,9 @@ static smelt_status read_element(const char *user, sm_tensor *t, sm_scalar *out,
                         sm_shape_text(shape, t->dtype, &t->shape));
   }
   SM_TRY(read_tensor(user, t, t->dtype, &word, smelt_dtype_size(t->dtype), err));
+  sm_float_env host = sm_float_env_enter();
   *out = sm_scalar_of(t->dtype, &word);
+  sm_float_env_leave(&host);
   return SMELT_OK;
 }
 
@@ -194,23 +200,21 @@ static smelt_status check_out(const char *user, const void *out, smelt_error *er
   return out ? SMELT_OK : sm_error_set(err, SMELT_ERR_ARGUMENT, "smelt_%s: out is NULL", user);
 }
 
+/* Not inlined, so that the conversion stays where the host's rounding is off. */
+__attribute__((noinline)) static double number_of(sm_scalar s) {
+  if (s.kind == SM_KIND_FLOAT) return s.as.f64;
+  return s.kind == SM_KIND_SINT ? (double)s.as.i64 : (double)s.as.u64;
+}
+
 smelt_status smelt_item_f64(const smelt_tensor *t, double *out, smelt_error *err) {
   sm_scalar s;
   SM_TRY(check_out("item_f64", out, err));
   SM_TRY(read_item(t, "item_f64", &s, err));
-  switch (s.kind) {
-    case SM_KIND_FLOAT:
-      *out = s.as.f64;
-      return SMELT_OK;
-    case SM_KIND_SINT:
-      *out = (double)s.as.i64;
-      return SMELT_OK;
-    case SM_KIND_UINT:
-      *out = (double)s.as.u64;
-      return SMELT_OK;
-    default:
-      return sm_error_set(err, SMELT_ERR_DTYPE, "smelt_item_f64: the tensor is bool");
-  }
+  if (s.kind == SM_KIND_BOOL) return sm_error_set(err, SMELT_ERR_DTYPE, "smelt_item_f64: the tensor is bool");
+  sm_float_env host = sm_float_env_enter();
+  *out = number_of(s);
+  sm_float_env_leave(&host);
+  return SMELT_OK;
 }
 
 smelt_status smelt_item_i64(const smelt_tensor *t, int64_t *out, smelt_error *err) {
@@ -229,7 +233,8 @@ smelt_status smelt_item_bool(const smelt_tensor *t, bool *out, smelt_error *err)
   sm_scalar s;
   SM_TRY(check_out("item_bool", out, err));
   SM_TRY(read_item(t, "item_bool", &s, err));
-  *out = s.kind == SM_KIND_FLOAT ? s.as.f64 != 0 : s.kind == SM_KIND_BOOL ? s.as.b : s.as.u64 != 0;
+  /* Of floats the bits but for the sign: a comparison takes denormal numbers for zero if the host flushes. */
+  *out = s.kind == SM_KIND_FLOAT ? s.as.u64 << 1 != 0 : s.kind == SM_KIND_BOOL ? s.as.b : s.as.u64 != 0;
   return SMELT_OK;
 }
 

@@ -6,13 +6,16 @@
 
 #include "api/reference.h"
 #include "base/error.h"
+#include "base/float_env.h"
 #include "core/array_text.h"
 
 /* The elements of a tensor or weak scalar, read into `data` (`bytes` long). */
 static smelt_status format(const smelt_tensor *t, smelt_dtype dtype, const sm_shape *shape, void *data,
                            size_t bytes, sm_text *text, smelt_error *err) {
   SM_TRY(smelt_read(t, dtype, data, bytes, err));
+  sm_float_env host = sm_float_env_enter(); /* of digits too, rounding is ours */
   sm_array_print(text, dtype, shape, data);
+  sm_float_env_leave(&host);
   return text->failed ? sm_error_memory(err, "the text of a tensor") : SMELT_OK;
 }
 

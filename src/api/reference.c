@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "api/context_state.h"
 #include "base/error.h"
@@ -149,6 +150,18 @@ static void name_tensor(const slot *s, char *buf, size_t size) {
   else (void)snprintf(buf, size, "a scalar or poisoned tensor");
 }
 
+/* What became of a reference, and what helps. */
+static void explain_taken(const char *user, const char *name, const char *taker, smelt_error *err) {
+  if (strcmp(taker, "drop") == 0) {
+    sm_error_set(err, SMELT_ERR_STALE, "smelt_%s: %s was dropped before", user, name);
+  } else if (strcmp(taker, "context_destroy") == 0) {
+    sm_error_set(err, SMELT_ERR_STALE, "smelt_%s: the context of %s was destroyed", user, name);
+  } else {
+    sm_error_set(err, SMELT_ERR_STALE, "smelt_%s: %s was taken by smelt_%s; use smelt_ref to keep it", user,
+                 name, taker);
+  }
+}
+
 /* Fills in why `token` is not valid. The slot's memory of the taker counts only
  * while the slot still waits in the queue. */
 static void explain_stale(const smelt_tensor *token, const slot *s, const char *user, smelt_error *err) {
@@ -159,8 +172,7 @@ static void explain_stale(const smelt_tensor *token, const slot *s, const char *
     sm_error_set(err, SMELT_ERR_STALE, "smelt_%s: not a reference to a tensor", user);
   } else if (atomic_load(&s->generation) == generation_of(token) + 1 && s->taker) {
     name_tensor(s, name, sizeof name);
-    sm_error_set(err, SMELT_ERR_STALE, "smelt_%s: %s was taken by smelt_%s; use smelt_ref to keep it", user,
-                 name, s->taker);
+    explain_taken(user, name, s->taker, err);
   } else {
     sm_error_set(err, SMELT_ERR_STALE, "smelt_%s: the reference was taken or dropped earlier", user);
   }

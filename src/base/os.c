@@ -152,6 +152,31 @@ int64_t sm_os_memory(void) {
   return smaller(machine, sm_os_group_memory(""));
 }
 
+/* --- Caches ------------------------------------------------------------------------------ */
+
+/* Sizes are written in KiB, "32768K". */
+int64_t sm_os_cache_described(const char *folder) {
+  int64_t bytes = 0, highest = 0;
+  for (int i = 0;; i++) {
+    char index[PATH_MAX];
+    (void)snprintf(index, sizeof index, "%s/index%d", folder, i);
+    int64_t level = read_numbers(index, "level").first, size = read_numbers(index, "size").first;
+    if (level == INT64_MAX || size > INT64_MAX / 1024) return bytes;
+    if (level >= highest) bytes = size * 1024;
+    if (level >= highest) highest = level;
+  }
+}
+
+int64_t sm_os_cache(void) {
+  int64_t described = sm_os_cache_described("/sys/devices/system/cpu/cpu0/cache");
+  if (described > 0) return described;
+  long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  if (bytes <= 0) bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+  return bytes > 0 ? bytes : 0;
+}
+
+/* --- Settings ---------------------------------------------------------------------------- */
+
 smelt_status sm_os_setting(const char *name, int64_t min, int64_t max, int64_t *value, smelt_error *err) {
   const char *text = secure_getenv(name);
   if (!text) return SMELT_OK;

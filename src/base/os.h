@@ -20,6 +20,13 @@ int sm_os_processors(void);
  * group's limit. */
 int64_t sm_os_memory(void);
 
+/* Bytes of the last-level cache that the first processor shares; 0 if unknown.
+ * The C library adds up the caches of a whole package, of which a virtual
+ * machine may see a part, so the system's own description comes first. */
+int64_t sm_os_cache(void);
+/* The same from a description in the form of /sys/devices/system/cpu/cpu0/cache. */
+int64_t sm_os_cache_described(const char *folder);
+
 /* The groups' limits, read below `root` ("" for the system, a folder for
  * tests); INT64_MAX if there is none. A share of a processor counts as one. */
 int64_t sm_os_group_processors(const char *root);

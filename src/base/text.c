@@ -105,9 +105,8 @@ double sm_parse_f64(const char *s, char **end) {
   return value;
 }
 
-static bool reads_back(const char *s, double value, bool single) {
-  return single ? strtof(s, NULL) == (float)value : strtod(s, NULL) == value;
-}
+static bool reads_back_f64(const char *s, double value) { return strtod(s, NULL) == value; }
+static bool reads_back_f32(const char *s, double value) { return strtof(s, NULL) == (float)value; }
 
 /* Adds one unit to the last digit of the number in `buf`. Below a power of two
  * the neighbouring values are closer than above it, so that the nearest decimal
@@ -121,15 +120,15 @@ static bool add_unit(char *buf) {
   return true;
 }
 
-/* Adds the shortest of %.1g … %.17g that reads back equal. */
-static void add_shortest(sm_text *text, double value, int max_digits, bool single) {
+/* Adds the shortest of %.1g, %.2g, … that reads back equal. */
+static void add_shortest(sm_text *text, double value, int max_digits, sm_reads_back_fn *reads_back) {
   char buf[40];
   c_locale l = enter_c_locale();
   for (int digits = 1; digits <= max_digits; digits++) {
     (void)snprintf(buf, sizeof buf, "%.*g", digits, value);
-    if (reads_back(buf, value, single)) break;
+    if (reads_back(buf, value)) break;
     (void)snprintf(buf, sizeof buf, "%#.*g", digits, value); /* with zeros at its end */
-    if (add_unit(buf) && reads_back(buf, value, single)) break;
+    if (add_unit(buf) && reads_back(buf, value)) break;
   }
   leave_c_locale(l);
   sm_text_add(text, buf);
@@ -146,10 +145,10 @@ static bool add_special(sm_text *text, double value) {
   return true;
 }
 
-void sm_text_f64(sm_text *text, double value) {
-  if (!add_special(text, value)) add_shortest(text, value, 17, false);
+void sm_text_shortest(sm_text *text, double value, int max_digits, sm_reads_back_fn *reads_back) {
+  if (!add_special(text, value)) add_shortest(text, value, max_digits, reads_back);
 }
 
-void sm_text_f32(sm_text *text, float value) {
-  if (!add_special(text, value)) add_shortest(text, value, 9, true);
-}
+void sm_text_f64(sm_text *text, double value) { sm_text_shortest(text, value, 17, reads_back_f64); }
+
+void sm_text_f32(sm_text *text, float value) { sm_text_shortest(text, (double)value, 9, reads_back_f32); }

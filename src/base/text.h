@@ -31,6 +31,10 @@ void sm_text_addf(sm_text *text, const char *format, ...);
  * "inf", "nan", "-0"; an integral value has no point ("3"). */
 void sm_text_f64(sm_text *text, double value);
 void sm_text_f32(sm_text *text, float value);
+/* The same for other types of floats: the shortest text that `reads_back` accepts
+ * for `value`, of at most `max_digits` digits. It is called in the C locale. */
+typedef bool sm_reads_back_fn(const char *text, double value);
+void sm_text_shortest(sm_text *text, double value, int max_digits, sm_reads_back_fn *reads_back);
 
 /* snprintf("%.*e" / "%.*f") in the C locale. */
 int sm_format_e(char *buf, size_t size, int precision, double value);

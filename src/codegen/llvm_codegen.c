@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "codegen/llvm_emitter.h"
+#include "codegen/llvm_regions.h"
 
 /* Feature lists are ours (see core/cpu_level.h); the names are LLVM's. */
 static const struct {
@@ -261,17 +262,111 @@ static smelt_status refuse(const sm_kir_ins *ins, smelt_error *err) {
                       smelt_dtype_name(ins->type.dtype));
 }
 
-static smelt_status emit_body(sm_llvm_emitter *e, smelt_error *err) {
+/* A call costs a short segment more than its own work, and a function of this
+ * many instructions is compiled quickly enough. */
+enum { INSTRUCTIONS_IN_PLACE = 3000 };
+
+/* The regions that have become functions. */
+typedef struct regions {
+  bool wanted;
+  sm_arena arena;
+  sm_vec(sm_llvm_region) list;
+} regions;
+
+static smelt_status emit_range(sm_llvm_emitter *e, regions *made, int32_t from, int32_t to, smelt_error *err);
+
+/* After the kernel's own parameters: buffers, then outside values. */
+static LLVMTypeRef region_type(const sm_llvm_emitter *e, const sm_llvm_region *r, LLVMTypeRef *params) {
+  LLVMTypeRef pointer = pointer_type(e), i64 = int_type(e, 64);
+  LLVMTypeRef own[N_PARAMS] = {pointer, pointer, pointer, i64, i64};
+  int n = 0;
+  while (n < N_PARAMS) params[n] = own[n], n++;
+  for (int i = 0; i < r->n_buffers; i++) params[n++] = pointer;
+  for (int i = 0; i < r->n_externals; i++) params[n++] = i64;
+  return e->llvm->LLVMFunctionType(e->llvm->LLVMVoidTypeInContext(e->context), params, (unsigned)n, 0);
+}
+
+/* The emitter inside the region's function: other places for what is passed. */
+static sm_llvm_emitter enter_region(const sm_llvm_emitter *e, const sm_llvm_region *r, LLVMValueRef *values,
+                                    LLVMValueRef *data) {
+  sm_llvm_emitter inner = *e;
+  memcpy(values, e->values, e->kernel->ins.len * sizeof *values);
+  inner.function = r->function;
+  inner.values = values;
+  inner.data = data;
+  unsigned n = N_PARAMS;
+  for (int i = 0; i < r->n_buffers; i++) data[r->buffers[i]] = e->llvm->LLVMGetParam(r->function, n++);
+  for (int i = 0; i < r->n_externals; i++) values[r->externals[i]] = e->llvm->LLVMGetParam(r->function, n++);
+  return inner;
+}
+
+static smelt_status emit_region_body(sm_llvm_emitter *e, regions *made, const sm_llvm_region *r,
+                                     LLVMValueRef *values, LLVMValueRef *data, smelt_error *err) {
+  const sm_llvm *l = e->llvm;
+  LLVMBasicBlockRef caller = l->LLVMGetInsertBlock(e->builder);
+  sm_llvm_emitter inner = enter_region(e, r, values, data);
+  add_attributes(&inner);
+  LLVMBasicBlockRef entry = l->LLVMAppendBasicBlockInContext(e->context, r->function, "entry");
+  l->LLVMPositionBuilderAtEnd(e->builder, entry);
+  smelt_status status = emit_range(&inner, made, r->begin, r->end + 1, err);
+  if (status == SMELT_OK) l->LLVMBuildRetVoid(e->builder);
+  l->LLVMPositionBuilderAtEnd(e->builder, caller);
+  return status;
+}
+
+static smelt_status make_region(sm_llvm_emitter *e, regions *made, sm_llvm_region *r, smelt_error *err) {
+  enum { INTERNAL_LINKAGE = 8 };
+  size_t n_params = N_PARAMS + (size_t)r->n_buffers + (size_t)r->n_externals;
+  LLVMTypeRef *params = sm_arena_zalloc(&made->arena, n_params, sizeof *params);
+  LLVMValueRef *values = sm_arena_zalloc(&made->arena, e->kernel->ins.len, sizeof *values);
+  LLVMValueRef *data = sm_arena_zalloc(&made->arena, e->kernel->buffers.len, sizeof *data);
+  if (!params || !values || !data) return sm_error_memory(err, "code generation");
+  r->type = region_type(e, r, params);
+  r->function = e->llvm->LLVMAddFunction(e->module, "region", r->type);
+  e->llvm->LLVMSetLinkage(r->function, INTERNAL_LINKAGE);
+  return emit_region_body(e, made, r, values, data, err);
+}
+
+static smelt_status call_region(const sm_llvm_emitter *e, regions *made, const sm_llvm_region *r,
+                                const sm_llvm_region *as, smelt_error *err) {
+  size_t n_params = N_PARAMS + (size_t)r->n_buffers + (size_t)r->n_externals, n = 0;
+  LLVMValueRef *args = sm_arena_zalloc(&made->arena, n_params, sizeof *args);
+  if (!args) return sm_error_memory(err, "code generation");
+  while (n < N_PARAMS) args[n] = e->llvm->LLVMGetParam(e->function, (unsigned)n), n++;
+  for (int i = 0; i < r->n_buffers; i++) args[n++] = e->data[r->buffers[i]];
+  for (int i = 0; i < r->n_externals; i++) args[n++] = e->values[r->externals[i]];
+  e->llvm->LLVMBuildCall2(e->builder, as->type, as->function, args, (unsigned)n, "");
+  return SMELT_OK;
+}
+
+/* Calls the function of a region, made now if no equal one is there. */
+static smelt_status emit_region(sm_llvm_emitter *e, regions *made, sm_llvm_region *r, smelt_error *err) {
+  for (size_t i = 0; i < made->list.len; i++) {
+    if (sm_llvm_region_equal(&made->list.items[i], r)) return call_region(e, made, r, &made->list.items[i], err);
+  }
+  SM_TRY(make_region(e, made, r, err));
+  if (!sm_vec_push(made->arena.allocator, &made->list, *r)) return sm_error_memory(err, "code generation");
+  return call_region(e, made, r, r, err);
+}
+
+/* Instructions [from, to). A loop inside the outermost one becomes a function
+ * where it can. */
+static smelt_status emit_range(sm_llvm_emitter *e, regions *made, int32_t from, int32_t to, smelt_error *err) {
   open_loop loops[MAX_DEPTH];
   int depth = 0;
-  for (size_t i = 0; i < e->kernel->ins.len; i++) {
+  for (int32_t i = from; i < to; i++) {
     const sm_kir_ins *ins = &e->kernel->ins.items[i];
+    sm_llvm_region region;
     if (ins->kind == SM_KIR_STORE) {
       emit_store(e, ins);
     } else if (ins->kind == SM_KIR_FENCE) {
       sm_llvm_intrinsic(e, "llvm.x86.sse.sfence", NULL, 0, NULL, 0);
     } else if (ins->kind == SM_KIR_END) {
       end_loop(e, &loops[--depth]);
+    } else if (ins->kind == SM_KIR_FOR && depth == 1 && made->wanted && from == 0 &&
+               sm_llvm_region_describe(e->kernel, i, &made->arena, &region)) {
+      SM_TRY(emit_region(e, made, &region, err));
+      i = region.end;
     } else if (ins->kind == SM_KIR_FOR) {
       if (depth == MAX_DEPTH) return refuse(ins, err);
       e->values[i] = begin_loop(e, &loops[depth++], ins);
@@ -280,8 +375,17 @@ static smelt_status emit_body(sm_llvm_emitter *e, smelt_error *err) {
       if (!e->values[i]) return refuse(ins, err);
     }
   }
-  e->llvm->LLVMBuildRetVoid(e->builder);
   return SMELT_OK;
+}
+
+static smelt_status emit_body(sm_llvm_emitter *e, const sm_allocator *allocator, smelt_error *err) {
+  regions made = {.wanted = e->kernel->ins.len > INSTRUCTIONS_IN_PLACE};
+  sm_arena_init(&made.arena, allocator);
+  smelt_status status = emit_range(e, &made, 0, (int32_t)e->kernel->ins.len, err);
+  if (status == SMELT_OK) e->llvm->LLVMBuildRetVoid(e->builder);
+  sm_vec_free(allocator, &made.list);
+  sm_arena_free(&made.arena);
+  return status;
 }
 
 /* --- The object ----------------------------------------------------------------------------------------- */
@@ -343,7 +447,7 @@ static smelt_status compile_module(sm_llvm_emitter *e, const sm_allocator *alloc
   set_layout(e, machine);
   begin_function(e);
   bind_buffers(e);
-  smelt_status status = emit_body(e, err);
+  smelt_status status = emit_body(e, allocator, err);
   if (status == SMELT_OK && text) add_text(e, text);
   if (status == SMELT_OK) status = emit_object(e, machine, allocator, out, err);
   e->llvm->LLVMDisposeTargetMachine(machine);

@@ -4,8 +4,8 @@
  *
  * A pure function: kernel and processor level in, bytes out. Explicit vector
  * IR, no mid-level passes, code generation level 1. The object defines one
- * function under SM_OBJECT_ENTRY with the type sm_kernel_fn, is a leaf, and
- * refers to nothing outside. */
+ * function under SM_OBJECT_ENTRY with the type sm_kernel_fn and refers to nothing
+ * outside; only long kernels call functions, their own (llvm_regions.h). */
 #ifndef SM_CODEGEN_LLVM_CODEGEN_H
 #define SM_CODEGEN_LLVM_CODEGEN_H
 

@@ -4,7 +4,7 @@
  *
  * Vocabulary. *Lanes* of a kernel value are an LLVM vector of the same width,
  * a plain value for width 1. Bools are i1 in values and bytes of 0 or 1 in
- * memory. Integers carry no sign in LLVM; instructions do, by the kernel
+ * memory. Half types are integers of their bits. Integers carry no sign in LLVM; instructions do, by the kernel
  * value's dtype.
  *
  * Rules. Strict floating point: no fast-math flag is ever set, and the only

@@ -327,20 +327,80 @@ static LLVMValueRef cast_to_float(const scalar_op *o, LLVMTypeRef to) {
   return is_signed(o) ? BUILD(SIToFP, o->a, to) : BUILD(UIToFP, o->a, to);
 }
 
-static LLVMValueRef emit_cast(const scalar_op *o) {
+static LLVMValueRef cast_number(const scalar_op *o) {
   LLVMTypeRef to = sm_llvm_type(o->e, o->out, o->width);
   if (o->out == SMELT_BOOL) return cast_to_bool(o);
   if (sm_kind_of(o->out) == SM_KIND_FLOAT) return cast_to_float(o, to);
   return is_float(o) ? cast_float_to_int(o, to) : cast_int_to_int(o, to);
 }
 
-/* The top 24 or 53 bits fit a float exactly, so the conversion may be signed. */
+/* Half types as in core/half.h. Their values are integers of 16 bits here; f16 has
+ * instructions, bf16 is shifted and rounded by hand. */
+static LLVMTypeRef half_type(const scalar_op *o) {
+  LLVMTypeRef type = o->e->llvm->LLVMHalfTypeInContext(o->e->context);
+  return o->width == 1 ? type : o->e->llvm->LLVMVectorType(type, (unsigned)o->width);
+}
+
+static LLVMValueRef bits_value(const scalar_op *o, smelt_dtype dtype, uint64_t value) {
+  return sm_llvm_int(o->e, dtype, o->width, value);
+}
+
+static LLVMValueRef as_bits(const scalar_op *o, LLVMValueRef f32) {
+  return BUILD(BitCast, f32, sm_llvm_type(o->e, SMELT_U32, o->width));
+}
+
+static LLVMValueRef widen_half(const scalar_op *o) {
+  LLVMTypeRef f32 = sm_llvm_type(o->e, SMELT_F32, o->width);
+  if (o->in == SMELT_F16) return BUILD(FPExt, BUILD(BitCast, o->a, half_type(o)), f32);
+  LLVMValueRef word = BUILD(ZExt, o->a, sm_llvm_type(o->e, SMELT_U32, o->width));
+  return BUILD(BitCast, BUILD(Shl, word, bits_value(o, SMELT_U32, 16)), f32);
+}
+
+static LLVMValueRef narrow_bf16(const scalar_op *o, LLVMValueRef f32) {
+  LLVMValueRef bits = as_bits(o, f32), sixteen = bits_value(o, SMELT_U32, 16);
+  LLVMValueRef top = BUILD(LShr, bits, sixteen);
+  LLVMValueRef even = BUILD(Add, BUILD(And, top, bits_value(o, SMELT_U32, 1)), bits_value(o, SMELT_U32, 0x7fff));
+  LLVMValueRef rounded = BUILD(LShr, BUILD(Add, bits, even), sixteen);
+  LLVMValueRef quiet = BUILD(Or, top, bits_value(o, SMELT_U32, 0x40));
+  LLVMValueRef result = SELECT(FCMP(UNO, f32, f32), quiet, rounded);
+  return BUILD(Trunc, result, sm_llvm_type(o->e, SMELT_U16, o->width));
+}
+
+static LLVMValueRef narrow_to_half(const scalar_op *o, LLVMValueRef f32) {
+  if (o->out == SMELT_BF16) return narrow_bf16(o, f32);
+  return BUILD(BitCast, BUILD(FPTrunc, f32, half_type(o)), sm_llvm_type(o->e, SMELT_U16, o->width));
+}
+
+static LLVMValueRef round_to_odd(const scalar_op *o) {
+  LLVMTypeRef f64 = sm_llvm_type(o->e, SMELT_F64, o->width), f32 = sm_llvm_type(o->e, SMELT_F32, o->width);
+  LLVMValueRef nearest = BUILD(FPTrunc, o->a, f32), back = BUILD(FPExt, nearest, f64);
+  LLVMValueRef away = FCMP(OGT, intrinsic1(o, "llvm.fabs", back), intrinsic1(o, "llvm.fabs", o->a));
+  LLVMValueRef less = BUILD(ZExt, away, sm_llvm_type(o->e, SMELT_U32, o->width));
+  LLVMValueRef bits = as_bits(o, nearest);
+  LLVMValueRef odd = BUILD(Or, BUILD(Sub, bits, less), bits_value(o, SMELT_U32, 1));
+  return BUILD(BitCast, SELECT(FCMP(ONE, back, o->a), odd, bits), f32);
+}
+
+static LLVMValueRef emit_cast(const scalar_op *o) {
+  scalar_op single = *o; /* the part of the conversion that knows no half */
+  if (sm_dtype_is_half(o->in)) single.a = widen_half(o);
+  single.in = sm_dtype_working(o->in);
+  single.out = sm_dtype_working(o->out);
+  if (!sm_dtype_is_half(o->out)) return cast_number(&single);
+  return narrow_to_half(o, o->in == SMELT_F64 ? round_to_odd(o) : cast_number(&single));
+}
+
+/* As many of the top bits as fit exactly, so the conversion may be signed. */
 static LLVMValueRef emit_unit(const scalar_op *o) {
-  unsigned digits = o->out == SMELT_F32 ? 24 : 53;
-  LLVMTypeRef to = sm_llvm_type(o->e, o->out, o->width);
+  static const uint8_t digits_of[SM_DTYPE_LIMIT] = {
+      [SMELT_F16] = 11, [SMELT_BF16] = 8, [SMELT_F32] = 24, [SMELT_F64] = 53};
+  unsigned digits = digits_of[o->out];
+  smelt_dtype working = sm_dtype_working(o->out);
+  LLVMTypeRef to = sm_llvm_type(o->e, working, o->width);
   LLVMValueRef top = BUILD(LShr, o->a, integer(o, 64 - digits));
   double scale = 1.0 / (double)((uint64_t)1 << digits);
-  return BUILD(FMul, BUILD(SIToFP, top, to), sm_llvm_real(o->e, o->out, o->width, scale));
+  LLVMValueRef result = BUILD(FMul, BUILD(SIToFP, top, to), sm_llvm_real(o->e, working, o->width, scale));
+  return sm_dtype_is_half(o->out) ? narrow_to_half(o, result) : result;
 }
 
 /* --- Random bits ----------------------------------------------------------------------------------------- */

@@ -65,8 +65,7 @@ static decimal parse_decimal(const char *s) {
 
 static decimal shortest(printer *p, double value) {
   sm_text_clear(&p->scratch);
-  if (p->dtype == SMELT_F32) sm_text_f32(&p->scratch, (float)value);
-  else sm_text_f64(&p->scratch, value);
+  sm_scalar_print_digits(&p->scratch, p->dtype, value);
   if (p->scratch.failed) p->text->failed = true;
   return parse_decimal(p->scratch.data);
 }
@@ -160,12 +159,23 @@ static sm_scalar visible_at(const printer *p, int64_t k) {
 
 /* --- Widths -------------------------------------------------------------------- */
 
+/* The nearest value of the dtype. */
+static double nearest(smelt_dtype dtype, double value) {
+  sm_word word;
+  (void)sm_scalar_convert((sm_scalar){.kind = SM_KIND_FLOAT, .as.f64 = value}, dtype, &word, NULL);
+  return sm_scalar_of(dtype, &word).as.f64;
+}
+
+/* From here on numbers are scientific; `lone` are those that stand by themselves. */
+static double large_number(smelt_dtype dtype, bool lone) {
+  if (dtype == SMELT_F64) return lone ? 1e16 : 1e8;
+  return dtype == SMELT_F16 ? 1e3 : 1e6;
+}
+
 /* NumPy compares in the array's own type, so that the f32 next to 0.0001 counts
  * as 0.0001 and not as something below it. */
 static bool spread_is_scientific(smelt_dtype dtype, double min, double max) {
-  if (dtype == SMELT_F64) return max >= 1e8 || min < 1e-4 || max / min > 1000;
-  float small = (float)min, large = (float)max;
-  return large >= 1e6f || small < 1e-4f || large / small > 1000;
+  return max >= large_number(dtype, false) || min < nearest(dtype, 1e-4) || nearest(dtype, max / min) > 1000;
 }
 
 static void choose_notation(printer *p) {
@@ -269,7 +279,7 @@ static void add_lone_float(printer *p, double value) {
     return;
   }
   decimal d = shortest(p, value);
-  double magnitude = fabs(value), limit = p->dtype == SMELT_F32 ? 1e6 : 1e16;
+  double magnitude = fabs(value), limit = large_number(p->dtype, true);
   if (magnitude == 0 || (magnitude >= 1e-4 && magnitude < limit)) {
     add_positional(p->text, &d, 0);
     if (!fraction_width(&d)) sm_text_add(p->text, "0");

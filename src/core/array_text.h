@@ -10,9 +10,12 @@
  * Floats show the shortest digits that read back as the same value of their own
  * dtype, at most 8 after the point; integral values keep the point ("1."). All
  * words are scientific if one magnitude (finite, not zero) is at least 1e8
- * (f32: 1e6), one is below 1e-4, or the largest exceeds 1000 times the
+ * (f32: 1e6, f16: 1e3), one is below 1e-4, or the largest exceeds 1000 times the
  * smallest. Lines are at most 75 wide. A rank 0 array is its plain value with
  * all its digits ("0.1", "1e-05", "3.0", "True"); an empty one is "[]".
+ *
+ * NumPy has no bf16: it is shown by the rules for f32, with the shortest digits
+ * that read back as the same bf16.
  *
  * The text depends on nothing but the arguments: not on the locale, not on the
  * width of a terminal. */

@@ -30,6 +30,12 @@ smelt_dtype smelt_dtype_find(const char *name) {
 
 static smelt_dtype wider(smelt_dtype a, smelt_dtype b) { return infos[a].size >= infos[b].size ? a : b; }
 
+/* f16 and bf16 each have values that the other lacks. */
+static smelt_dtype floats_over(smelt_dtype a, smelt_dtype b) {
+  bool two_halves = a != b && sm_dtype_is_half(a) && sm_dtype_is_half(b);
+  return two_halves ? SMELT_F32 : wider(a, b);
+}
+
 /* The smallest signed type that holds all values of both. */
 static smelt_dtype signed_over(smelt_dtype sint, smelt_dtype uint) {
   static const smelt_dtype above[] = {[1] = SMELT_I16, [2] = SMELT_I32, [4] = SMELT_I64};
@@ -40,7 +46,7 @@ static smelt_dtype signed_over(smelt_dtype sint, smelt_dtype uint) {
 smelt_dtype smelt_dtype_promote(smelt_dtype a, smelt_dtype b) {
   sm_kind ka = sm_kind_of(a), kb = sm_kind_of(b);
   if (ka == SM_KIND_NONE || kb == SM_KIND_NONE) return SMELT_DTYPE_NONE;
-  if (ka == kb) return wider(a, b);
+  if (ka == kb) return ka == SM_KIND_FLOAT ? floats_over(a, b) : wider(a, b);
   if (ka == SM_KIND_SINT && kb == SM_KIND_UINT) return signed_over(a, b);
   if (ka == SM_KIND_UINT && kb == SM_KIND_SINT) return signed_over(b, a);
   return SMELT_DTYPE_NONE;

@@ -28,4 +28,11 @@ static inline bool sm_dtype_valid(smelt_dtype dtype) {
 }
 static inline sm_kind sm_kind_of(smelt_dtype dtype) { return sm_dtype_info_of(dtype)->kind; }
 
+/* f16 and bf16: stored, but not computed with (core/half.h). */
+static inline bool sm_dtype_is_half(smelt_dtype dtype) { return dtype == SMELT_F16 || dtype == SMELT_BF16; }
+/* What elements of the dtype are computed in. */
+static inline smelt_dtype sm_dtype_working(smelt_dtype dtype) {
+  return sm_dtype_is_half(dtype) ? SMELT_F32 : dtype;
+}
+
 #endif

@@ -34,6 +34,8 @@ static inline T BODY(SELECT)(bool a, T b, T c) { return a ? b : c; }
 /* sm_kop_CAST_TO_FROM */
 #define DTYPE(id, value, name, ctype, kind, npy) \
   static inline T KOP_CAT(KOP_CAT(sm_kop_CAST, D), id)(ctype a) { return CAST_BODY(kind, a); }
+#define HALF_DTYPE(id, value, name, ctype, kind, npy) \
+  static inline T KOP_CAT(KOP_CAT(sm_kop_CAST, D), id)(ctype a) { return CAST_BODY(kind, WIDEN_##id(a)); }
 #include "smelt/dtype.def"
 #undef DTYPE
 

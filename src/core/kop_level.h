@@ -51,6 +51,8 @@ static sm_kop_loop *const bitcast_loops[SM_DTYPE_LIMIT] = {
 };
 
 static sm_kop_loop *const unit_loops[SM_DTYPE_LIMIT] = {
+    [SMELT_F16] = loop_unit_F16,
+    [SMELT_BF16] = loop_unit_BF16,
     [SMELT_F32] = loop_unit_F32,
     [SMELT_F64] = loop_unit_F64,
 };

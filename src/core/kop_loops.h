@@ -38,12 +38,14 @@ static void LOOP(SELECT)(size_t n, void *out, const void *const *in) {
 }
 
 /* --- Casts to this type -------------------------------------------------------- */
-#define DTYPE(id, value, name, ctype, kind, npy)                                          \
+#define DECLARE_CAST(id, ctype, kind, value)                                              \
   static void KOP_CAT(KOP_CAT(cast, id), D)(size_t n, void *out, const void *const *in) { \
     T *o = out;                                                                           \
     const ctype *a = in[0];                                                               \
-    for (size_t i = 0; i < n; i++) o[i] = CAST_BODY(kind, a[i]);                          \
+    for (size_t i = 0; i < n; i++) o[i] = CAST_BODY(kind, value);                         \
   }
+#define DTYPE(id, value, name, ctype, kind, npy) DECLARE_CAST(id, ctype, kind, a[i])
+#define HALF_DTYPE(id, value, name, ctype, kind, npy) DECLARE_CAST(id, ctype, kind, WIDEN_##id(a[i]))
 #include "smelt/dtype.def"
 #undef DTYPE
 
@@ -62,6 +64,14 @@ static void KOP_CAT(loop_unit, D)(size_t n, void *out, const void *const *in) {
   const uint64_t *a = in[0];
   const T scale = (T)1 / (T)((uint64_t)1 << UNIT_BITS);
   for (size_t i = 0; i < n; i++) o[i] = (T)(a[i] >> (64 - UNIT_BITS)) * scale;
+}
+#endif
+#ifdef CLASS_HALF
+static void KOP_CAT(loop_unit, D)(size_t n, void *out, const void *const *in) {
+  T *o = out;
+  const uint64_t *a = in[0];
+  const float scale = 1.0f / (float)(1 << UNIT_BITS);
+  for (size_t i = 0; i < n; i++) o[i] = NARROW((float)(a[i] >> (64 - UNIT_BITS)) * scale);
 }
 #endif
 
@@ -95,4 +105,5 @@ static sm_kop_loop *const KOP_CAT(loops, D)[SM_KOP_COUNT] = {
 
 #undef DECLARE_SAME
 #undef DECLARE_TEST
+#undef DECLARE_CAST
 #undef ENTER

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#include "core/half.h"
 #include "core/kop_functions.h"
 
 #define KOP_EACH_TYPE "core/kop_bodies.h"

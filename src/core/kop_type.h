@@ -11,6 +11,8 @@
 #define CAST_BODY(kind, v) ((v) != 0)
 #elif defined(CLASS_FLOAT)
 #define CAST_BODY(kind, v) ((T)(v))
+#elif defined(CLASS_HALF)
+#define CAST_BODY(kind, v) _Generic((v), double: NARROW_F64((double)(v)), default: NARROW((float)(v)))
 #else
 #define CAST_BODY(kind, v) CAST_FROM_##kind(v)
 #define CAST_FROM_BOOL(v) ((T)(v))
@@ -34,12 +36,15 @@
 #undef T_ABOVE
 #undef FN
 #undef FUNCTION
+#undef NARROW
+#undef NARROW_F64
 #undef UNIT_BITS
 #undef CLASS_BOOL
 #undef CLASS_SINT
 #undef CLASS_UINT
 #undef CLASS_U64
 #undef CLASS_FLOAT
+#undef CLASS_HALF
 #undef CAST_BODY
 #undef CAST_FROM_BOOL
 #undef CAST_FROM_SINT

@@ -7,6 +7,9 @@
 #ifndef KOP_CAT
 #define KOP_CAT2(a, b) a##_##b
 #define KOP_CAT(a, b) KOP_CAT2(a, b)
+/* The value of a half. */
+#define WIDEN_F16(v) sm_f16_to_f32(v)
+#define WIDEN_BF16(v) sm_bf16_to_f32(v)
 #endif
 
 #define D BOOL
@@ -85,6 +88,22 @@
 #define T_MAX UINT64_MAX
 #define CLASS_UINT 1
 #define CLASS_U64 1
+#include "core/kop_type.h"
+
+#define D F16
+#define T uint16_t
+#define NARROW(v) sm_f16_from_f32(v)
+#define NARROW_F64(v) sm_f16_from_f64(v)
+#define UNIT_BITS 11
+#define CLASS_HALF 1
+#include "core/kop_type.h"
+
+#define D BF16
+#define T uint16_t
+#define NARROW(v) sm_bf16_from_f32(v)
+#define NARROW_F64(v) sm_bf16_from_f64(v)
+#define UNIT_BITS 8
+#define CLASS_HALF 1
 #include "core/kop_type.h"
 
 #define D F32

@@ -3,9 +3,11 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "core/half.h"
 
 smelt_dtype sm_scalar_dtype(sm_scalar s) {
   static const smelt_dtype of_kind[] = {[SM_KIND_NONE] = SMELT_DTYPE_NONE,
@@ -42,7 +44,9 @@ static void store(sm_scalar s, smelt_dtype dtype, sm_word *out) {
       out->BOOL = s.as.b;
       break;
     case SM_KIND_FLOAT:
-      if (dtype == SMELT_F32) out->F32 = as_float;
+      if (dtype == SMELT_F16) out->F16 = sm_f16_from_f64(as_double);
+      else if (dtype == SMELT_BF16) out->BF16 = sm_bf16_from_f64(as_double);
+      else if (dtype == SMELT_F32) out->F32 = as_float;
       else out->F64 = as_double;
       break;
     default:
@@ -79,6 +83,12 @@ smelt_status sm_scalar_convert(sm_scalar s, smelt_dtype dtype, sm_word *out, sme
   return SMELT_OK;
 }
 
+static double half_value(smelt_dtype dtype, const void *element) {
+  uint16_t bits;
+  memcpy(&bits, element, sizeof bits);
+  return dtype == SMELT_F16 ? sm_f16_to_f32(bits) : sm_bf16_to_f32(bits);
+}
+
 sm_scalar sm_scalar_of(smelt_dtype dtype, const void *element) {
   sm_scalar s = {.kind = sm_kind_of(dtype)};
   switch (dtype) {
@@ -92,12 +102,31 @@ sm_scalar sm_scalar_of(smelt_dtype dtype, const void *element) {
     else s.as.b = v != 0;                                    \
     break;                                                   \
   }
+#define HALF_DTYPE(id, value, name, ctype, kind_, npy) \
+  case SMELT_##id:                                     \
+    s.as.f64 = half_value(dtype, element);             \
+    break;
 #include "smelt/dtype.def"
 #undef DTYPE
     case SMELT_DTYPE_NONE:
       break;
   }
   return s;
+}
+
+static bool reads_back_f16(const char *s, double value) {
+  return sm_f16_from_f64(strtod(s, NULL)) == sm_f16_from_f64(value);
+}
+
+static bool reads_back_bf16(const char *s, double value) {
+  return sm_bf16_from_f64(strtod(s, NULL)) == sm_bf16_from_f64(value);
+}
+
+void sm_scalar_print_digits(sm_text *text, smelt_dtype dtype, double value) {
+  if (dtype == SMELT_F16) sm_text_shortest(text, value, 5, reads_back_f16);
+  else if (dtype == SMELT_BF16) sm_text_shortest(text, value, 4, reads_back_bf16);
+  else if (dtype == SMELT_F32) sm_text_f32(text, (float)value);
+  else sm_text_f64(text, value);
 }
 
 /* "3" to "3.0"; "1e+30", "inf" and "nan" stay. */

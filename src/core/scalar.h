@@ -38,6 +38,10 @@ smelt_status sm_scalar_convert(sm_scalar s, smelt_dtype dtype, sm_word *out, sme
 /* An element read back as a scalar of its dtype's kind. */
 sm_scalar sm_scalar_of(smelt_dtype dtype, const void *element);
 
+/* The shortest digits that read back as the same value of the float dtype: as
+ * sm_text_f64, "0.1" for the f16 next to it. */
+void sm_scalar_print_digits(sm_text *text, smelt_dtype dtype, double value);
+
 /* Shortest text that reads back as the same value; floats keep a point or
  * exponent ("2.0"), bools are "true" and "false". */
 void sm_scalar_print(sm_text *text, sm_scalar s);

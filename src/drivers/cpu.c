@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdatomic.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/error.h"
+#include "base/os.h"
 #include "drivers/cpu_state.h"
 #include "drivers/drivers.h"
 #include "drivers/ir_kernel.h"
@@ -21,12 +21,6 @@ enum { INTERPRETER_WIDTH = 512 };
 
 /* --- The device ----------------------------------------------------------------------- */
 
-static uint64_t last_level_cache(void) {
-  long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
-  if (bytes <= 0) bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
-  return bytes > 0 ? (uint64_t)bytes : 0;
-}
-
 static void fill_profile(sm_cpu_device *cpu) {
   static const char *const names[] = {"cpu-baseline", "cpu-avx2", "cpu-avx512"};
   int widest = sm_cpu_vector_bytes(cpu->level) / 4, n = 0;
@@ -34,7 +28,7 @@ static void fill_profile(sm_cpu_device *cpu) {
                               .vector_bytes = (uint16_t)sm_cpu_vector_bytes(cpu->level),
                               .max_bindings = SM_CPU_MAX_BINDINGS,
                               .chunked = true,
-                              .cache_bytes = last_level_cache(),
+                              .cache_bytes = (uint64_t)sm_os_cache(),
                               .interpreter_width = INTERPRETER_WIDTH};
   for (int width = widest; width >= 1; width /= 2) cpu->profile.widths[n++] = (uint8_t)width;
 }

@@ -3,6 +3,7 @@
  * From kernel IR to code that runs: the cache first, then libLLVM. */
 #include "base/error.h"
 #include "drivers/cpu_state.h"
+#include "rt/perf_map.h"
 
 static void log_line(const sm_device *device, const char *format, const char *a, const char *b) {
   if (!sm_log_on(device->log, SM_LOG_COMPILE)) return;
@@ -61,9 +62,11 @@ static smelt_status compile(sm_device *device, const sm_kir_kernel *ir, sm_objec
   return generate(device, ir, out, err);
 }
 
-static smelt_status load(const sm_device *device, sm_object *object, sm_code *out, smelt_error *err) {
+static smelt_status load(const sm_device *device, const char *name, sm_object *object, sm_code *out,
+                         smelt_error *err) {
   smelt_status status = sm_code_load(object->data, object->size, SM_OBJECT_ENTRY, out, err);
   sm_free(device->allocator, object->data, object->size);
+  if (status == SMELT_OK) sm_perf_map_add(out, name);
   return status;
 }
 
@@ -73,7 +76,7 @@ smelt_status sm_cpu_code(sm_device *device, const sm_kir_kernel *ir, sm_code *ou
   sm_hash key = sm_kir_hash(ir);
   if (sm_code_cache_get(&cpu->cache, key, &object)) {
     log_line(device, "%s from the cache%s", ir->name, "");
-    if (load(device, &object, out, err) == SMELT_OK) return SMELT_OK;
+    if (load(device, ir->name, &object, out, err) == SMELT_OK) return SMELT_OK;
   }
   smelt_status status = compile(device, ir, &object, err);
   if (status != SMELT_OK) {
@@ -81,7 +84,7 @@ smelt_status sm_cpu_code(sm_device *device, const sm_kir_kernel *ir, sm_code *ou
     return status;
   }
   sm_code_cache_put(&cpu->cache, key, cpu->llvm.name, &object);
-  return load(device, &object, out, err);
+  return load(device, ir->name, &object, out, err);
 }
 
 void sm_cpu_describe(sm_device *device, sm_text *text) {

@@ -28,11 +28,11 @@ static sm_fit fit(const sm_candidate *candidate, const sm_limits *limits) {
 }
 
 static smelt_status finish(const sm_segment *segment, const uint32_t *ops, int n_ops, const bool *written,
-                           const sm_allocator *allocator, void **block, smelt_error *err) {
+                           smelt_mode mode, const sm_allocator *allocator, void **block, smelt_error *err) {
   sm_trace *trace = sm_alloc(allocator, sizeof *trace);
   *block = trace;
   if (!trace) return sm_error_memory(err, "a trace");
-  smelt_status status = sm_trace_build(segment, ops, n_ops, written, allocator, trace, err);
+  smelt_status status = sm_trace_build(segment, ops, n_ops, written, mode, allocator, trace, err);
   if (status != SMELT_OK) {
     sm_fuser_elementwise.discard(trace, allocator);
     *block = NULL;

@@ -5,14 +5,15 @@
 #include "fusers/registry.h"
 
 void sm_fused_executor_init(sm_fused_executor *e, sm_device *device, const sm_log *log, sm_counters *counters,
-                            int max_ops, bool fusion) {
+                            sm_fused_options options) {
   sm_kernel_table_init(&e->kernels, device, log, counters);
   e->env = (sm_launch_env){device, log, counters, &e->kernels};
   e->options = (sm_plan_options){
       .fusers = sm_builtin_fusers,
-      .limits = {.max_ops = max_ops, .max_bindings = device->profile->max_bindings},
-      .fusion = fusion,
+      .limits = {.max_ops = options.max_ops, .max_bindings = device->profile->max_bindings},
+      .fusion = options.fusion,
   };
+  e->mode = options.mode;
 }
 
 void sm_fused_executor_free(sm_fused_executor *e) { sm_kernel_table_free(&e->kernels); }
@@ -54,7 +55,7 @@ static smelt_status finish_and_run(sm_fused_executor *e, sm_job *job, const sm_f
                                    int n, const bool *written, smelt_error *err) {
   void *block;
   const sm_allocator *allocator = e->env.device->allocator;
-  SM_TRY(fuser->finish(job->segment, ops, n, written, allocator, &block, err));
+  SM_TRY(fuser->finish(job->segment, ops, n, written, e->mode, allocator, &block, err));
   smelt_status status = fuser->run(&e->env, block, job->buffers, err);
   fuser->discard(block, allocator);
   return status;

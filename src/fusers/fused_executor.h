@@ -15,10 +15,17 @@ typedef struct sm_fused_executor {
   sm_launch_env env;
   sm_kernel_table kernels;
   sm_plan_options options;
+  smelt_mode mode;
 } sm_fused_executor;
 
+typedef struct sm_fused_options {
+  int max_ops;  /* operations in a kernel */
+  bool fusion;
+  smelt_mode mode;
+} sm_fused_options;
+
 void sm_fused_executor_init(sm_fused_executor *e, sm_device *device, const sm_log *log, sm_counters *counters,
-                            int max_ops, bool fusion);
+                            sm_fused_options options);
 void sm_fused_executor_free(sm_fused_executor *e);
 
 /* sm_executor.run; self is the sm_fused_executor. */

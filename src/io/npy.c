@@ -136,6 +136,10 @@ smelt_status smelt_npy_save(const smelt_tensor *t, const char *path, smelt_error
   if (!path) return sm_error_set(err, SMELT_ERR_ARGUMENT, "smelt_npy_save: path is NULL");
   SM_TRY(smelt_check(t, err));
   smelt_dtype dtype = smelt_dtype_of(t);
+  if (!sm_dtype_info_of(dtype)->npy) {
+    return sm_error_set(err, SMELT_ERR_DTYPE, "%s: .npy has no element type for %s; convert with astype", path,
+                        smelt_dtype_name(dtype));
+  }
   sm_shape shape;
   shape.rank = smelt_dims(t, shape.dims);
   size_t bytes = (size_t)sm_shape_bytes(&shape, dtype);

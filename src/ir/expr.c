@@ -43,6 +43,8 @@ typedef struct parsed {
   double number; /* of a literal whose dtype is open */
 } parsed;
 
+static bool converts(sm_kop kop) { return sm_kop_info_of(kop)->result == SM_RESULT_CONVERT; }
+
 static bool is_open(const parsed *p) { return p->arg.dtype == SMELT_DTYPE_NONE; }
 
 /* False if the dtype has no such value. */
@@ -77,7 +79,47 @@ static smelt_dtype shared_dtype(const compiler *c, sm_kop kop, const parsed *arg
   for (int i = kop == SM_KOP_SELECT ? 1 : 0; i < n; i++) {
     if (!is_open(&args[i])) return args[i].arg.dtype;
   }
-  return sm_kop_info_of(kop)->result == SM_RESULT_CONVERT ? SMELT_I64 : c->result;
+  return converts(kop) ? SMELT_I64 : sm_dtype_working(c->result);
+}
+
+/* --- Half types ---------------------------------------------------------------------- */
+
+static parsed add_cast(compiler *c, parsed p, smelt_dtype to) {
+  if (c->out->n_steps == SM_EXPR_STEPS) refuse(c, "too many steps");
+  if (c->fault) return p;
+  c->out->steps[c->out->n_steps] =
+      (sm_expr_step){.kop = SM_KOP_CAST, .n_args = 1, .args = {p.arg}, .dtype = to};
+  return (parsed){.arg = {.kind = SM_ARG_STEP, .index = c->out->n_steps++, .dtype = to}};
+}
+
+/* A half operand as f32; once, however often it is named. */
+static parsed widen(compiler *c, parsed operand) {
+  for (int s = 0; s < c->out->n_steps; s++) {
+    const sm_expr_arg *arg = &c->out->steps[s].args[0];
+    bool same = arg->kind == SM_ARG_OPERAND && arg->index == operand.arg.index;
+    if (same) return (parsed){.arg = {.kind = SM_ARG_STEP, .index = s, .dtype = SMELT_F32}};
+  }
+  return add_cast(c, operand, SMELT_F32);
+}
+
+/* The half result from an f32. A copy takes the operand itself, a conversion makes
+ * the half directly. */
+static parsed narrow(compiler *c, parsed p) {
+  if (c->fault || !sm_dtype_is_half(c->result) || p.arg.dtype != SMELT_F32) return p;
+  if (p.arg.kind == SM_ARG_STEP) {
+    sm_expr_step *last = &c->out->steps[p.arg.index];
+    bool copies = last->n_args == 1 && last->args[0].kind == SM_ARG_OPERAND && last->args[0].dtype == c->result;
+    if (copies) {
+      c->out->n_steps = 0;
+      return (parsed){.arg = last->args[0]};
+    }
+    if (converts(last->kop)) {
+      last->dtype = p.arg.dtype = c->result;
+      return p;
+    }
+  }
+  c->out->rounds = true;
+  return add_cast(c, p, c->result);
 }
 
 /* --- Grammar ------------------------------------------------------------------------ */
@@ -86,8 +128,7 @@ static parsed parse(compiler *c);
 
 static parsed add_step(compiler *c, sm_kop kop, parsed *args, int n) {
   smelt_dtype in = shared_dtype(c, kop, args, n);
-  bool converts = sm_kop_info_of(kop)->result == SM_RESULT_CONVERT;
-  smelt_dtype to = converts ? c->result : sm_kop_result_dtype(kop, in);
+  smelt_dtype to = converts(kop) ? sm_dtype_working(c->result) : sm_kop_result_dtype(kop, in);
   if (!sm_kop_eval(kop, in, to)) refuse(c, "a kop does not exist for its operands");
   if (c->out->n_steps == SM_EXPR_STEPS) refuse(c, "too many steps");
   if (c->fault) return (parsed){.arg = {.kind = SM_ARG_INDEX, .dtype = in}};
@@ -131,7 +172,8 @@ static parsed parse_name(compiler *c) {
     operand = 0;
   }
   smelt_dtype dtype = c->fault ? SMELT_I64 : c->operands[operand];
-  return (parsed){.arg = {.kind = SM_ARG_OPERAND, .index = operand, .dtype = dtype}};
+  parsed p = {.arg = {.kind = SM_ARG_OPERAND, .index = operand, .dtype = dtype}};
+  return sm_dtype_is_half(dtype) ? widen(c, p) : p;
 }
 
 static parsed parse(compiler *c) {
@@ -149,8 +191,10 @@ smelt_status sm_expr_compile(const char *source, const smelt_dtype *operands, in
                              smelt_dtype result, sm_expr *out, smelt_error *err) {
   compiler c = {.at = source, .operands = operands, .n_operands = n_operands, .result = result, .out = out};
   out->n_steps = 0;
+  out->rounds = false;
   parsed p = parse(&c);
   settle(&c, &p, result);
+  p = narrow(&c, p);
   skip_blanks(&c);
   if (*c.at) refuse(&c, "text after the expression");
   if (p.arg.dtype != result) refuse(&c, "the result has another dtype");

@@ -6,8 +6,10 @@
  * Each call becomes one step whose arguments are operands, earlier steps, the
  * flat index or literals. Dtypes are resolved for one record: a literal takes
  * the dtype of its siblings (of the result where it has none); `index` is i64
- * and becomes u64 beside u64; cast and unit give the result's dtype. Both the
- * lowering to kernels and the op-level reference start from these steps. */
+ * and becomes u64 beside u64; cast and unit give the result's dtype. Half types
+ * are worked on as f32: an operand is widened by a step of its own, and a last
+ * step rounds a half result; only a conversion makes it directly. Both the lowering
+ * to kernels and the op-level reference start from these steps. */
 #ifndef SM_IR_EXPR_H
 #define SM_IR_EXPR_H
 
@@ -36,6 +38,7 @@ typedef struct sm_expr {
   int n_steps;
   sm_expr_step steps[SM_EXPR_STEPS];
   sm_expr_arg result; /* what the element is; a copy ("x", "0") has no step */
+  bool rounds;        /* the last step does nothing but round the f32 before it */
 } sm_expr;
 
 /* Compiles `source` for operands of these dtypes and a result of dtype

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/float_env.h"
 
 typedef struct call {
   const sm_op_row *row;
@@ -228,21 +229,31 @@ static smelt_status check_call(const call *c, smelt_error *err) {
   return SMELT_OK;
 }
 
+/* Not inlined, so that no arithmetic leaves the environment of sm_infer. */
+__attribute__((noinline)) static smelt_status infer(const call *c, sm_inferred *out, smelt_error *err) {
+  SM_TRY(check_call(c, err));
+  memset(out, 0, sizeof *out);
+  SM_TRY(infer_dtypes(c, out, err));
+  switch (c->row->shape) {
+    case SM_SHAPE_BROADCAST:
+      return broadcast_shapes(c, out, err);
+    case SM_SHAPE_ATTR:
+      return attr_shape(c, out, err);
+    case SM_SHAPE_ARANGE:
+      return arange_shape(c, out, err);
+  }
+  return SMELT_OK;
+}
+
+/* Scalars are converted and the extent of arange is computed here: neither may
+ * depend on the host's rounding, flushing or traps. */
 smelt_status sm_infer(sm_opcode code, const sm_call_operand *operands, int n, const smelt_attrs *attrs,
                       sm_inferred *out, smelt_error *err) {
   call c = {sm_op_row_of(code), operands, n, attrs};
-  SM_TRY(check_call(&c, err));
-  memset(out, 0, sizeof *out);
-  SM_TRY(infer_dtypes(&c, out, err));
-  switch (c.row->shape) {
-    case SM_SHAPE_BROADCAST:
-      return broadcast_shapes(&c, out, err);
-    case SM_SHAPE_ATTR:
-      return attr_shape(&c, out, err);
-    case SM_SHAPE_ARANGE:
-      return arange_shape(&c, out, err);
-  }
-  return SMELT_OK;
+  sm_float_env host = sm_float_env_enter();
+  smelt_status status = infer(&c, out, err);
+  sm_float_env_leave(&host);
+  return status;
 }
 
 bool sm_op_folds_scalars(sm_opcode code) {

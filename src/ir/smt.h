@@ -41,7 +41,7 @@ typedef enum sm_smt_kind {
   SM_SMT_EXPECT_LINE /* string */
 } sm_smt_kind;
 
-typedef enum sm_smt_option { SM_SMT_FUSION, SM_SMT_MAX_OPS } sm_smt_option;
+typedef enum sm_smt_option { SM_SMT_FUSION, SM_SMT_MAX_OPS, SM_SMT_MODE } sm_smt_option;
 
 /* What a type or the attributes say; dtype NONE and rank -1 where left out.
  * Extents are as written: not checked except in `input`. */

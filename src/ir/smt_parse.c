@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "core/mode.h"
 #include "ir/smt.h"
 
 typedef struct parser {
@@ -373,8 +374,9 @@ static smelt_status element(parser *p, smelt_dtype to) {
   SM_TRY(scalar(p, &s));
   if (to != SMELT_DTYPE_NONE) {
     if (sm_scalar_convert(s, to, &converted, &cause) != SMELT_OK) return fail(p, start, "%s", cause.text);
-    bool overflow = to == SMELT_F32 && s.kind == SM_KIND_FLOAT && isinf(converted.F32) && !isinf(s.as.f64);
-    if (overflow) return fail(p, start, "the number does not fit f32");
+    bool overflow = sm_kind_of(to) == SM_KIND_FLOAT && isinf(sm_scalar_of(to, &converted).as.f64) &&
+                    !(s.kind == SM_KIND_FLOAT && isinf(s.as.f64));
+    if (overflow) return fail(p, start, "the number does not fit %s", smelt_dtype_name(to));
   }
   return sm_vec_push(p->allocator, &p->scalars, s) ? SMELT_OK : out_of_memory(p);
 }
@@ -516,6 +518,16 @@ static bool options_are_over(const parser *p) {
   return n > 0 && p->out->stmts.items[n - 1].kind != SM_SMT_OPTION;
 }
 
+static smelt_status mode(parser *p, sm_smt_stmt *s) {
+  span w = word(p);
+  smelt_mode found;
+  smelt_error cause;
+  s->option = SM_SMT_MODE;
+  if (sm_mode_find(terminated(w).s, &found, &cause) != SMELT_OK) return fail(p, w.s, "%s", cause.text);
+  s->number = (uint64_t)found;
+  return SMELT_OK;
+}
+
 static smelt_status option(parser *p, sm_smt_stmt *s) {
   span w = word(p);
   if (options_are_over(p)) return fail(p, w.s, "options come before everything else");
@@ -525,7 +537,8 @@ static smelt_status option(parser *p, sm_smt_stmt *s) {
     s->number = accept_word(p, "on");
     return s->number || accept_word(p, "off") ? SMELT_OK : expected(p, "on or off");
   }
-  if (!is(w, "max_ops")) return fail(p, w.s, "there is no option '%.*s' (fusion, max_ops)", SHOWN(w));
+  if (is(w, "mode")) return mode(p, s);
+  if (!is(w, "max_ops")) return fail(p, w.s, "there is no option '%.*s' (fusion, mode, max_ops)", SHOWN(w));
   const char *start = p->at;
   s->option = SM_SMT_MAX_OPS;
   SM_TRY(unsigned_number(p, &s->number));

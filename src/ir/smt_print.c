@@ -4,28 +4,23 @@
 
 #include "ir/smt.h"
 
-/* The shortest digits that read back as this f32. Reading goes through f64, so
- * the rare digits that would be rounded twice are replaced by those of the f64. */
-static void print_f32(sm_text *text, float value) {
+/* The shortest digits that read back as this value. Reading goes through f64, so
+ * the rare digits that an f32 would be rounded twice by are replaced by those of
+ * the f64; a half is read with one rounding. */
+static void print_float(sm_text *text, smelt_dtype dtype, double value) {
   size_t from = text->len;
-  sm_text_f32(text, value);
+  sm_scalar_print_digits(text, dtype, value);
   if (text->failed) return;
-  bool same = value != value || (float)sm_parse_f64(text->data + from, NULL) == value;
-  if (!same) {
+  if (dtype == SMELT_F32 && value == value && (double)(float)sm_parse_f64(text->data + from, NULL) != value) {
     text->data[text->len = from] = 0;
-    sm_text_f64(text, (double)value);
+    sm_text_f64(text, value);
   }
   if (!strpbrk(text->data + from, ".en")) sm_text_add(text, ".0");
 }
 
 void sm_smt_print_element(sm_text *text, smelt_dtype dtype, const void *element) {
-  if (dtype != SMELT_F32) {
-    sm_scalar_print(text, sm_scalar_of(dtype, element));
-    return;
-  }
-  float value;
-  memcpy(&value, element, sizeof value);
-  print_f32(text, value);
+  if (sm_kind_of(dtype) != SM_KIND_FLOAT) sm_scalar_print(text, sm_scalar_of(dtype, element));
+  else print_float(text, dtype, sm_scalar_of(dtype, element).as.f64);
 }
 
 static void print_list(sm_text *text, const sm_value *value, const unsigned char *elements) {

@@ -115,7 +115,9 @@ void sm_kir_store(sm_kir_kernel *k, int buffer, int32_t index, int32_t stride, i
 void sm_kir_stream(sm_kir_kernel *k, int buffer, int32_t index, int32_t value);
 void sm_kir_fence(sm_kir_kernel *k);
 
-/* ERR_MEMORY if building ran out of memory, otherwise what the verifier says. */
+/* ERR_MEMORY if building ran out of memory. */
+smelt_status sm_kir_built(const sm_kir_kernel *k, smelt_error *err);
+/* The same, and then what the verifier says. */
 smelt_status sm_kir_finish(sm_kir_kernel *k, smelt_error *err);
 
 /* --- Reading ------------------------------------------------------------------ */

@@ -155,7 +155,11 @@ void sm_kir_stream(sm_kir_kernel *k, int buffer, int32_t index, int32_t value) {
 
 void sm_kir_fence(sm_kir_kernel *k) { (void)add(k, make_leaf(SM_KIR_FENCE, (sm_kir_type){SMELT_DTYPE_NONE, 0})); }
 
+smelt_status sm_kir_built(const sm_kir_kernel *k, smelt_error *err) {
+  return k->failed ? sm_error_memory(err, "the instructions of a kernel") : SMELT_OK;
+}
+
 smelt_status sm_kir_finish(sm_kir_kernel *k, smelt_error *err) {
-  if (k->failed) return sm_error_memory(err, "the instructions of a kernel");
+  SM_TRY(sm_kir_built(k, err));
   return sm_kir_verify(k, err);
 }

@@ -2,15 +2,18 @@
  *
  * Which form an elementwise kernel takes. The numbers were measured on AVX-512
  * hardware (see docs/cpu.md); costs are those of kops.def. */
+#include <limits.h>
+
 #include "launch/elementwise_skeleton.h"
 
 enum {
   ONE_LOOP_COST = 40,   /* up to here rounds overlap by themselves */
-  CHEAP_STEP_COST = 4,  /* a chain of such steps waits for latency, not for throughput */
-  UNROLL = 16,          /* vectors that hide the latency of such a chain */
-  MAX_BODY = 1400,      /* instructions of a loop body that selection still takes well */
-  LIVE_VECTORS = 28,    /* of 32 registers */
-  TILE = 512,
+  TILE = 512,           /* elements; inputs and slots stay in the first-level cache */
+  SEGMENT_COST = 28,    /* of segments that have expensive steps */
+  CHEAP_STEP_COST = 4,  /* a chain of such steps waits for latency, not for throughput; */
+  CHEAP_SEGMENT = 12,   /* it is cut more finely, because */
+  UNROLL = 16,          /* so many vectors side by side hide the latency, */
+  LIVE_VECTORS = 28,    /* as far as they fit into 32 registers */
 };
 
 typedef struct trace_facts {
@@ -24,22 +27,33 @@ static int step_cost(const sm_step *step) {
   return step->kind == SM_STEP_COMPUTE ? sm_kop_info_of(step->kop)->cost : 0;
 }
 
-/* The most computed or read values alive between two steps. Scalars and
- * literals fold into the instructions that use them. */
-static int live_values(const sm_block *block) {
-  int most = 0;
-  for (size_t at = 0; at < block->steps.len; at++) {
-    int live = 0;
-    for (size_t i = 0; i <= at; i++) {
-      const sm_step *step = &block->steps.items[i];
-      bool in_register = step->kind == SM_STEP_COMPUTE || step->kind == SM_STEP_READ;
-      for (size_t use = at + 1; in_register && use < block->steps.len; use++) {
-        const int32_t *args = block->steps.items[use].args;
-        if (args[0] != (int32_t)i && args[1] != (int32_t)i && args[2] != (int32_t)i) continue;
-        live++;
-        break;
-      }
+static bool in_register(const sm_step *step) {
+  return step->kind == SM_STEP_COMPUTE || step->kind == SM_STEP_READ;
+}
+
+/* For every step, how many values of registers are used there for the last time. */
+static void count_deaths(const sm_block *block, int32_t *last_use, int *deaths) {
+  for (size_t i = 0; i < block->steps.len; i++) {
+    for (int k = 0; k < 3; k++) {
+      int32_t arg = block->steps.items[i].args[k];
+      if (arg != SM_NO_LOCAL) last_use[arg] = (int32_t)i;
     }
+  }
+  for (size_t i = 0; i < block->steps.len; i++) {
+    if (in_register(&block->steps.items[i]) && last_use[i] > 0) deaths[last_use[i]]++;
+  }
+}
+
+/* The most computed or read values alive between two steps; INT_MAX without
+ * memory. Scalars and literals fold into the instructions that use them. */
+static int live_values(const sm_block *block, sm_arena *arena) {
+  int32_t *last_use = sm_arena_zalloc(arena, block->steps.len, sizeof *last_use);
+  int *deaths = sm_arena_zalloc(arena, block->steps.len, sizeof *deaths);
+  if (!last_use || !deaths) return INT_MAX;
+  count_deaths(block, last_use, deaths);
+  int live = 0, most = 0;
+  for (size_t i = 0; i < block->steps.len; i++) {
+    live += (in_register(&block->steps.items[i]) && last_use[i] > 0) - deaths[i];
     if (live > most) most = live;
   }
   return most;
@@ -69,13 +83,18 @@ static trace_facts gather(const sm_trace *trace, const sm_launch_plan *plan) {
 }
 
 /* Only long chains of cheap steps are looked at more closely. */
-static int choose_unroll(const sm_trace *trace, trace_facts *f) {
-  if (!f->one_axis || trace->blocks.len != 1 || f->cost <= ONE_LOOP_COST) return 1;
-  if (f->max_step > CHEAP_STEP_COST || f->cost * 2 > MAX_BODY) return 1;
-  f->live = live_values(&trace->blocks.items[0]);
+static int choose_unroll(const sm_trace *trace, trace_facts *f, sm_arena *arena) {
+  if (!f->one_axis || trace->blocks.len != 1 || f->max_step > CHEAP_STEP_COST) return 1;
+  f->live = live_values(&trace->blocks.items[0], arena);
   int unroll = UNROLL;
-  while (unroll > 1 && (f->live * unroll > LIVE_VECTORS || f->cost * unroll > MAX_BODY)) unroll /= 2;
+  while (unroll > 1 && f->live > LIVE_VECTORS / unroll) unroll /= 2;
   return unroll;
+}
+
+static void choose_tiles(const sm_trace *trace, trace_facts *f, sm_arena *arena, sm_elementwise_form *form) {
+  form->tile = TILE;
+  form->unroll = choose_unroll(trace, f, arena);
+  form->segment = form->unroll > 1 ? CHEAP_SEGMENT : SEGMENT_COST;
 }
 
 /* Of one thread: memory at about 20 bytes a nanosecond, or steps at about 0.01 ns
@@ -86,11 +105,10 @@ static int64_t estimate_ns(const trace_facts *f, const sm_launch_plan *plan, uin
 }
 
 sm_elementwise_form sm_elementwise_choose(const sm_trace *trace, const sm_launch_plan *plan,
-                                          const sm_profile *profile, const sm_launch_facts *facts) {
+                                          const sm_profile *profile, const sm_launch_facts *facts, sm_arena *arena) {
   trace_facts f = gather(trace, plan);
-  sm_elementwise_form form = {.width = profile->widths[0], .padded = f.one_axis};
-  form.unroll = choose_unroll(trace, &f);
-  if (f.cost > ONE_LOOP_COST && form.unroll == 1) form.tile = TILE;
+  sm_elementwise_form form = {.width = profile->widths[0], .unroll = 1, .padded = f.one_axis};
+  if (f.cost > ONE_LOOP_COST) choose_tiles(trace, &f, arena, &form);
   bool beyond_cache = profile->cache_bytes && facts->bytes > profile->cache_bytes + profile->cache_bytes / 2;
   form.streaming = f.one_axis && beyond_cache && facts->aligned;
   form.cost_ns = estimate_ns(&f, plan, facts->bytes);

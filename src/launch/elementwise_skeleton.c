@@ -9,9 +9,6 @@
 #include "base/error.h"
 #include "launch/segments.h"
 
-/* Cost of a segment's steps; measured, as the numbers of elementwise_form.c. */
-enum { SEGMENT_COST = 28 };
-
 typedef struct skeleton {
   const sm_trace *trace;
   const sm_block *block;
@@ -138,6 +135,18 @@ typedef struct span {
   int32_t begin, end, row, tile;
 } span;
 
+/* Values of earlier segments, before anything is stored (see segments.c). */
+static void load_slots(skeleton *s, int segment, const place *places, int n) {
+  for (int32_t i = s->segments.begin[segment]; i < s->segments.begin[segment + 1]; i++) {
+    for (int k = 0; k < 3; k++) {
+      int32_t arg = s->block->steps.items[i].args[k];
+      bool earlier = arg != SM_NO_LOCAL && arg < s->segments.begin[segment];
+      if (!earlier || s->segments.slot[arg] == SM_NO_SLOT) continue;
+      for (int u = 0; u < n; u++) (void)value_of(s, &places[u], arg);
+    }
+  }
+}
+
 /* The steps of a segment, side by side over the round's vectors, so that one
  * vector's latency is another's time. Leaves are emitted where they are first
  * used. */
@@ -163,6 +172,7 @@ static void emit_loop(skeleton *s, int segment, const span *at, int width, int n
     int32_t own = u ? arithmetic(s, SM_KOP_ADD, position, sm_kir_i64(s->kernel, (int64_t)u * width)) : position;
     places[u] = (place){width, own, at->row, at->tile, s->locals + n_steps * (size_t)u};
   }
+  load_slots(s, segment, places, n);
   emit_steps(s, segment, places, n);
   sm_kir_end(s->kernel);
 }
@@ -242,15 +252,16 @@ static void begin_inputs(skeleton *s) {
 static void add_slots(skeleton *s) {
   s->first_slot = (int)s->kernel->buffers.len;
   for (int slot = 0; slot < s->segments.n_slots; slot++) {
-    sm_kir_add_local(s->kernel, s->segments.dtype[slot], (uint32_t)s->form.tile);
+    /* One vector more than a tile, so that slots do not lie a power of two apart,
+     * which makes processors take a store for another's. */
+    sm_kir_add_local(s->kernel, s->segments.dtype[slot], (uint32_t)(s->form.tile + s->form.width));
   }
 }
 
 static void emit_block(skeleton *s, sm_arena *arena) {
   size_t n = s->block->steps.len * (size_t)s->form.unroll;
   s->locals = sm_arena_zalloc(arena, n, sizeof *s->locals);
-  int limit = s->form.tile ? SEGMENT_COST : 0;
-  if (!s->locals || !sm_segments_cut(s->block, limit, arena, &s->segments)) {
+  if (!s->locals || !sm_segments_cut(s->block, s->form.tile ? s->form.segment : 0, arena, &s->segments)) {
     s->failed = true;
     return;
   }
@@ -293,5 +304,5 @@ smelt_status sm_elementwise_kernel(const sm_trace *trace, const sm_launch_plan *
   skeleton s = {.trace = trace, .form = form, .allocator = allocator, .kernel = out, .sizes = sizes};
   emit_blocks(&s, plan, &arena);
   sm_arena_free(&arena);
-  return s.failed ? sm_error_memory(err, "a kernel") : sm_kir_finish(out, err);
+  return s.failed ? sm_error_memory(err, "a kernel") : sm_kir_built(out, err);
 }

@@ -8,11 +8,13 @@
  * into a base position for each input. Within a row, or over the whole chunk,
  * the *form* says how the steps are run:
  *
- *   one loop     short bodies; one vector a round, or several side by side
- *                where a long chain of cheap steps would wait for itself
+ *   one loop     short bodies
  *   tiled        long bodies: segments of steps, each a loop over a tile that
  *                stays in the first-level cache; values that cross segments go
  *                through local buffers
+ *
+ * A round takes one vector, or several side by side where a chain of cheap
+ * steps would wait for itself.
  *
  * A *padded* kernel runs whole rounds only; the driver pads what is left. Any
  * other has a loop over single elements behind the vectors. */
@@ -26,7 +28,8 @@
 typedef struct sm_elementwise_form {
   int width;       /* lanes of a vector */
   int unroll;      /* vectors side by side in a round; more than 1 only if padded */
-  int tile;        /* elements of a tile, a multiple of width; 0: one loop */
+  int tile;        /* elements of a tile, a multiple of a round's; 0: one loop */
+  int segment;     /* cost of the steps that a segment of a tiled kernel may have */
   bool streaming;  /* results bypass the caches */
   bool padded;
   int64_t cost_ns; /* estimate of one thread's time for the launch */
@@ -38,15 +41,17 @@ typedef struct sm_launch_facts {
   bool aligned;    /* every output begins at a multiple of 64 bytes */
 } sm_launch_facts;
 
-/* The form for this trace on a device, and that for its interpreter. */
+/* The form for this trace on a device, and that for its interpreter; `arena` is
+ * for scratch. */
 sm_elementwise_form sm_elementwise_choose(const sm_trace *trace, const sm_launch_plan *plan,
-                                          const sm_profile *profile, const sm_launch_facts *facts);
+                                          const sm_profile *profile, const sm_launch_facts *facts,
+                                          sm_arena *arena);
 sm_elementwise_form sm_elementwise_interpreted(const sm_trace *trace, const sm_launch_plan *plan,
                                                const sm_profile *profile);
 
 typedef sm_vec(int64_t) sm_size_list;
 
-/* Builds the kernel: buffers are the trace's inputs, then its outputs; scalars
+/* Builds the kernel, which is not verified yet: buffers are the trace's inputs, then its outputs; scalars
  * are the trace's. `sizes` gets the values of the size arguments. Both are the
  * caller's to free, also on failure. */
 smelt_status sm_elementwise_kernel(const sm_trace *trace, const sm_launch_plan *plan, sm_elementwise_form form,

@@ -39,6 +39,7 @@ typedef smelt_status make_fn(sm_device *device, sm_kir_kernel *ir, sm_kernel **o
 static smelt_status make(sm_kernel_table *table, sm_kir_kernel *ir, make_fn *function, sm_kernel_entry *entry,
                          smelt_error *err) {
   if (!sm_vec_reserve(table->device->allocator, &table->entries, 1)) return sm_error_memory(err, "a kernel");
+  SM_TRY(sm_kir_verify(ir, err));
   log_compile(table, ir);
   smelt_status status = function(table->device, ir, &entry->kernel, err);
   if (status == SMELT_OK) sm_count(&table->counters->kernels_compiled, 1);

@@ -27,7 +27,7 @@ void sm_kernel_table_init(sm_kernel_table *table, sm_device *device, const sm_lo
 void sm_kernel_table_free(sm_kernel_table *table);
 
 /* The kernel with this IR, made if it is new: compiled, or for the interpreter
- * if `interpreted`. `prefix` and eight digits of the hash name it. Takes `ir`
+ * if `interpreted`. It is verified then, not at every launch. `prefix` and eight digits of the hash name it. Takes `ir`
  * over, also on failure. The entry stays valid until the next call. ERR_MEMORY,
  * ERR_COMPILE, which leave no entry; ERR_UNSUPPORTED, which is remembered. */
 smelt_status sm_kernel_table_get(sm_kernel_table *table, sm_kir_kernel *ir, const char *prefix,

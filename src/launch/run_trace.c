@@ -110,9 +110,10 @@ static smelt_status build_kernel(const sm_launch_env *env, const sm_trace *trace
 
 /* Compiled, or where that cannot be, in the interpreter's form. */
 static smelt_status get_kernel(const sm_launch_env *env, const sm_trace *trace, const sm_launch_plan *plan,
-                               const sm_launch_facts *facts, ready_kernel *out, smelt_error *err) {
+                               const sm_launch_facts *facts, sm_arena *arena, ready_kernel *out,
+                               smelt_error *err) {
   const sm_profile *profile = env->device->profile;
-  out->form = sm_elementwise_choose(trace, plan, profile, facts);
+  out->form = sm_elementwise_choose(trace, plan, profile, facts, arena);
   smelt_status status = build_kernel(env, trace, plan, false, out, err);
   if (status != SMELT_ERR_UNSUPPORTED || !env->device->driver->interpret) return status;
   out->form = sm_elementwise_interpreted(trace, plan, profile);
@@ -138,7 +139,7 @@ static smelt_status plan_and_launch(const sm_launch_env *env, const char *fuser,
   sm_launch_facts facts = {.bytes = total_bytes(buffers, trace->inputs.items, trace->inputs.len) +
                                     total_bytes(buffers, trace->outputs.items, trace->outputs.len),
                            .aligned = outputs_aligned(trace, buffers)};
-  smelt_status status = get_kernel(env, trace, &plan, &facts, &kernel, err);
+  smelt_status status = get_kernel(env, trace, &plan, &facts, arena, &kernel, err);
   if (status == SMELT_OK) status = launch_kernel(env, fuser, trace, &plan, &kernel, arena, buffers, err);
   sm_vec_free(env->device->allocator, &kernel.sizes);
   return status;

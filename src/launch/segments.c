@@ -40,10 +40,12 @@ static void find_last_uses(const sm_block *block, const sm_segments *s, int32_t 
   }
 }
 
-/* A slot of that dtype whose value is dead before `segment`, or a new one. */
+/* A slot of that dtype whose value is dead after `segment`, or a new one. Loads
+ * of a round come before its stores, so a value may take the place of one that
+ * the same segment uses for the last time. */
 static int take_slot(sm_segments *s, int *busy_until, smelt_dtype dtype, int segment, int last) {
   int slot = 0;
-  while (slot < s->n_slots && (s->dtype[slot] != dtype || busy_until[slot] >= segment)) slot++;
+  while (slot < s->n_slots && (s->dtype[slot] != dtype || busy_until[slot] > segment)) slot++;
   if (slot == s->n_slots) s->dtype[s->n_slots++] = dtype;
   busy_until[slot] = last;
   return slot;

@@ -11,7 +11,11 @@
  *
  * Invariants. Arguments of a step are earlier locals of the same block. A value
  * is read at most once per block, into one local. Blocks are independent of
- * each other. */
+ * each other.
+ *
+ * Half types. A result of dtype f16 or bf16 that is written is rounded once, and
+ * later steps use the rounded value (in fast mode the f32). One that is not written
+ * stays the f32 that it was computed as; in strict mode it is rounded too. */
 #ifndef SM_TRACE_TRACE_H
 #define SM_TRACE_TRACE_H
 
@@ -62,7 +66,7 @@ typedef struct sm_trace {
  * segment and ops, and is the caller's to free, also on failure. ERR_MEMORY,
  * ERR_INTERNAL. */
 smelt_status sm_trace_build(const sm_segment *segment, const uint32_t *ops, int n_ops, const bool *written,
-                            const sm_allocator *allocator, sm_trace *out, smelt_error *err);
+                            smelt_mode mode, const sm_allocator *allocator, sm_trace *out, smelt_error *err);
 void sm_trace_free(sm_trace *trace, const sm_allocator *allocator);
 
 /* "block 0 over [2,2]", then a line a step: "l2 = mul l0, l1", "write t6 = l5". */

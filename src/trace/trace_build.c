@@ -15,6 +15,7 @@ typedef struct builder {
   int32_t *block_of;  /* by record position: its block, once it has one */
   int32_t *local_of;  /* by value: its local in the block of its producer */
   const bool *written; /* by value: it is stored; NULL: every result is */
+  smelt_mode mode;
 } builder;
 
 /* --- Parts ------------------------------------------------------------------------- */
@@ -63,17 +64,24 @@ static int32_t push(builder *b, sm_block *block, sm_step step) {
   return (int32_t)block->steps.len - 1;
 }
 
-/* An equal step that is there already: reads, scalars, literals and the index
- * are shared. */
+/* An equal step that is there already: reads, literals, the index and what widens
+ * a half are shared. */
 static int32_t find_step(const sm_block *block, const sm_step *step) {
   for (size_t i = 0; i < block->steps.len; i++) {
     const sm_step *s = &block->steps.items[i];
     if (s->kind == step->kind && s->dtype == step->dtype && s->index == step->index &&
-        s->literal.bits == step->literal.bits) {
+        s->literal.bits == step->literal.bits && s->kop == step->kop &&
+        memcmp(s->args, step->args, sizeof s->args) == 0) {
       return (int32_t)i;
     }
   }
   return SM_NO_LOCAL;
+}
+
+/* A step without arguments. */
+static sm_step make_leaf(sm_step_kind kind, smelt_dtype dtype, int32_t index) {
+  return (sm_step){
+      .kind = kind, .dtype = dtype, .index = index, .args = {SM_NO_LOCAL, SM_NO_LOCAL, SM_NO_LOCAL}};
 }
 
 static int32_t share(builder *b, sm_block *block, sm_step step) {
@@ -98,14 +106,14 @@ static int32_t read_value(builder *b, sm_block *block, uint32_t v) {
   int32_t input = number_value(b, &t->inputs.items, &t->inputs.len, &t->inputs.cap, v);
   if (input < 0) return SM_NO_LOCAL;
   smelt_dtype dtype = t->segment->values.items[v].dtype;
-  return share(b, block, (sm_step){.kind = SM_STEP_READ, .dtype = dtype, .index = input});
+  return share(b, block, make_leaf(SM_STEP_READ, dtype, input));
 }
 
 static int32_t read_scalar(builder *b, sm_block *block, const sm_operand *o) {
   sm_trace_scalar scalar = {o->dtype, o->scalar};
   if (!sm_vec_push(b->allocator, &b->trace->scalars, scalar)) return SM_NO_LOCAL;
   int32_t index = (int32_t)b->trace->scalars.len - 1;
-  return push(b, block, (sm_step){.kind = SM_STEP_SCALAR, .dtype = o->dtype, .index = index});
+  return push(b, block, make_leaf(SM_STEP_SCALAR, o->dtype, index));
 }
 
 /* --- Records ------------------------------------------------------------------------- */
@@ -118,32 +126,61 @@ typedef struct lowering {
   int32_t steps[SM_EXPR_STEPS];
 } lowering;
 
+static int32_t lower_literal(lowering *l, const sm_expr_arg *arg) {
+  sm_step step = make_leaf(SM_STEP_LITERAL, arg->dtype, 0);
+  step.literal = arg->literal;
+  return share(l->b, l->block, step);
+}
+
 static int32_t lower_arg(lowering *l, const sm_expr_arg *arg) {
   switch (arg->kind) {
     case SM_ARG_OPERAND: return l->operands[arg->index];
     case SM_ARG_STEP: return l->steps[arg->index];
-    case SM_ARG_LITERAL:
-      return share(l->b, l->block,
-                   (sm_step){.kind = SM_STEP_LITERAL, .dtype = arg->dtype, .literal = arg->literal});
+    case SM_ARG_LITERAL: return lower_literal(l, arg);
     case SM_ARG_INDEX: break;
   }
-  int32_t index = share(l->b, l->block, (sm_step){.kind = SM_STEP_INDEX, .dtype = SMELT_I64});
+  int32_t index = share(l->b, l->block, make_leaf(SM_STEP_INDEX, SMELT_I64, 0));
   if (arg->dtype == SMELT_I64 || index == SM_NO_LOCAL) return index;
   return push(l->b, l->block,
               (sm_step){.kind = SM_STEP_COMPUTE, .kop = SM_KOP_CAST, .dtype = arg->dtype,
                         .args = {index, SM_NO_LOCAL, SM_NO_LOCAL}});
 }
 
+static smelt_dtype dtype_of(const sm_block *block, int32_t local) { return block->steps.items[local].dtype; }
+
+static int32_t cast(builder *b, sm_block *block, int32_t local, smelt_dtype to) {
+  return share(b, block,
+               (sm_step){.kind = SM_STEP_COMPUTE, .kop = SM_KOP_CAST, .dtype = to,
+                         .args = {local, SM_NO_LOCAL, SM_NO_LOCAL}});
+}
+
+/* A half operand as f32, which it may have stayed. */
+static int32_t lower_widening(lowering *l, const sm_expr_step *step) {
+  int32_t local = lower_arg(l, &step->args[0]);
+  if (local == SM_NO_LOCAL || dtype_of(l->block, local) == step->dtype) return local;
+  return cast(l->b, l->block, local, step->dtype);
+}
+
+static int32_t lower_step(lowering *l, const sm_expr_step *from) {
+  if (sm_dtype_is_half(from->args[0].dtype)) return lower_widening(l, from);
+  sm_step step = {.kind = SM_STEP_COMPUTE, .kop = from->kop, .dtype = from->dtype,
+                  .args = {SM_NO_LOCAL, SM_NO_LOCAL, SM_NO_LOCAL}};
+  for (int k = 0; k < from->n_args; k++) {
+    step.args[k] = lower_arg(l, &from->args[k]);
+    if (step.args[k] == SM_NO_LOCAL) return SM_NO_LOCAL;
+  }
+  return push(l->b, l->block, step);
+}
+
+/* Rounding to a half is left to write_result, except in strict mode. */
+static bool leaves_out(const lowering *l, const sm_expr *expr, int step) {
+  return expr->rounds && step == expr->n_steps - 1 && l->b->mode != SMELT_MODE_STRICT;
+}
+
 static bool lower_steps(lowering *l, const sm_expr *expr) {
   for (int s = 0; s < expr->n_steps; s++) {
-    const sm_expr_step *from = &expr->steps[s];
-    sm_step step = {.kind = SM_STEP_COMPUTE, .kop = from->kop, .dtype = from->dtype,
-                    .args = {SM_NO_LOCAL, SM_NO_LOCAL, SM_NO_LOCAL}};
-    for (int k = 0; k < from->n_args; k++) {
-      step.args[k] = lower_arg(l, &from->args[k]);
-      if (step.args[k] == SM_NO_LOCAL) return false;
-    }
-    l->steps[s] = push(l->b, l->block, step);
+    const sm_expr_step *step = &expr->steps[s];
+    l->steps[s] = leaves_out(l, expr, s) ? lower_arg(l, &step->args[0]) : lower_step(l, step);
     if (l->steps[s] == SM_NO_LOCAL) return false;
   }
   return true;
@@ -158,14 +195,19 @@ static bool read_operands(lowering *l) {
   return true;
 }
 
+/* Later records use what is stored; in fast mode what was computed. */
 static bool write_result(builder *b, sm_block *block, uint32_t v) {
   sm_trace *t = b->trace;
   const sm_value *value = &t->segment->values.items[v];
   if (b->written && !b->written[v]) return true;
+  int32_t stored = b->local_of[v];
+  if (dtype_of(block, stored) != value->dtype) stored = cast(b, block, stored, value->dtype);
+  if (stored == SM_NO_LOCAL) return false;
+  if (b->mode != SMELT_MODE_FAST) b->local_of[v] = stored;
   int32_t output = number_value(b, &t->outputs.items, &t->outputs.len, &t->outputs.cap, v);
   if (output < 0) return false;
   sm_step step = {.kind = SM_STEP_WRITE, .dtype = value->dtype, .index = output,
-                  .args = {b->local_of[v], SM_NO_LOCAL, SM_NO_LOCAL}};
+                  .args = {stored, SM_NO_LOCAL, SM_NO_LOCAL}};
   return push(b, block, step) != SM_NO_LOCAL;
 }
 
@@ -215,12 +257,12 @@ static bool allocate(builder *b, sm_arena *arena) {
 }
 
 smelt_status sm_trace_build(const sm_segment *segment, const uint32_t *ops, int n_ops, const bool *written,
-                            const sm_allocator *allocator, sm_trace *out, smelt_error *err) {
+                            smelt_mode mode, const sm_allocator *allocator, sm_trace *out, smelt_error *err) {
   memset(out, 0, sizeof *out);
   out->segment = segment;
   out->ops = ops;
   out->n_ops = n_ops;
-  builder b = {.allocator = allocator, .trace = out, .written = written};
+  builder b = {.allocator = allocator, .trace = out, .written = written, .mode = mode};
   sm_arena scratch;
   sm_arena_init(&scratch, allocator);
   smelt_status status = allocate(&b, &scratch) ? build(&b, err) : sm_error_memory(err, "a trace");

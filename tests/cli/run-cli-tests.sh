@@ -155,6 +155,7 @@ refuses "--seed '-1' is not a whole number" eval 1 --seed -1
 refuses 'foo' eval 1 --device foo
 prints -1 eval -- -x x=1
 prints 2 eval --seed 0x10 --device ref --no-fusion x x=2
+refuses "--mode: there is no mode 'loose', but strict, default and fast" eval 1 --mode loose
 breaks 'standard output' eval 1
 
 # --- Values --------------------------------------------------------------------------
@@ -234,6 +235,11 @@ prints '[3 4]' eval 'arange(3, 5)'
 prints '[ 20. 200.]' eval 'x*x - x*x + 2*x' x='[10.,100]' --no-fusion
 run eval 'rand(4)' && first=$out
 prints "$first" eval 'rand(4)' --seed 0
+prints '[ 0.1  2.  65.5]' eval 'astype(x, f16)' x='[0.1, 2, 65.5]'
+prints '[ 0.1  2.  65.5]' eval 'astype(x, bf16)' x='[0.1, 2, 65.5]'
+prints 3.0 eval 'square(sqrt(x))' x='full([], 3, f16)' --mode default
+prints 3.002 eval 'square(sqrt(x))' x='full([], 3, f16)' --mode strict
+prints 3.0 eval 'square(sqrt(x))' x='full([], 3, f16)' --mode fast
 prints "$first" eval 'rand([4])' --device ref
 run eval 'rand(4)' --seed 1
 holds seed "the seed changes nothing: $out" test "$out" != "$first"
@@ -344,6 +350,24 @@ refuses 'there are 2 results' eval 'x, x' x=a.npy -o out.npy
 points 'do not broadcast' $'  x + y\n    ^' eval 'x + y' x=a.npy y='[1.,2,3]' -o out.npy
 # shellcheck disable=SC2086 # the names are words
 only $files
+
+# --- The profiler ------------------------------------------------------------------------------
+
+# names_kernels: SMELT_PERF=map writes the kernel's name, compiled or from the cache.
+names_kernels() {
+  SMELT_PERF=map SMELT_CACHE_DIR=$work/kernels "$smelt" eval 'x + 1' x='[1.5]' >/dev/null &
+  local map=/tmp/perf-$!.map problem=
+  wait $!
+  grep -q '^[0-9a-f]* [0-9a-f]* smelt:add_scalar_' "$map" || problem="no kernel in $map"
+  rm -f "$map"
+  verdict 'eval with SMELT_PERF=map' "$problem"
+}
+
+if "$smelt" devices | grep -q '^cpu .*code by'; then
+  names_kernels
+  names_kernels
+fi
+rm -rf kernels
 
 # --- The manual --------------------------------------------------------------------------------
 

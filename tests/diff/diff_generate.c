@@ -33,11 +33,13 @@ static double draw_float(uint64_t *state, smelt_dtype dtype) {
                                 0.5, -0.5, 2,   3,        1e-3,      -7.25, 88.8};
   static const double f32[] = {FLT_MAX, -FLT_MAX, FLT_MIN, -FLT_MIN, 0x1p-149, -0x1p-149, 0x1p-130, 16777217};
   static const double f64[] = {DBL_MAX, -DBL_MAX, DBL_MIN, -DBL_MIN, 0x1p-1074, -0x1p-1074, 0x1p-1050, 1e300};
+  static const double f16[] = {65504, -65504, 0x1p-14, -0x1p-14, 0x1p-24, -0x1p-24, 0x1.8p-16, 2049};
+  const double *special = dtype == SMELT_F16 ? f16 : dtype == SMELT_F64 ? f64 : f32; /* f32 suits bf16 */
   switch (draw_below(state, 6)) {
     case 0:
       return both[draw_below(state, sizeof both / sizeof both[0])];
     case 1:
-      return (dtype == SMELT_F32 ? f32 : f64)[draw_below(state, 8)];
+      return special[draw_below(state, 8)];
     case 2:
       return (draw_unit(state) - 0.5) * 1e6;
     default:
@@ -62,20 +64,26 @@ static uint64_t draw_integer(uint64_t *state, size_t size) {
   }
 }
 
+static bool is_float(smelt_dtype dtype) { return sm_kind_of(dtype) == SM_KIND_FLOAT; }
+
+static sm_word float_element(smelt_dtype dtype, double value) {
+  sm_word word = {.bits = 0};
+  (void)sm_scalar_convert((sm_scalar){SM_KIND_FLOAT, {.f64 = value}}, dtype, &word, NULL);
+  return word;
+}
+
 static sm_word draw_element(uint64_t *state, smelt_dtype dtype) {
   sm_word word = {.bits = 0};
-  if (dtype == SMELT_F32) word.F32 = (float)draw_float(state, dtype);
-  else if (dtype == SMELT_F64) word.F64 = draw_float(state, dtype);
-  else if (dtype == SMELT_BOOL) word.BOOL = draw_once_in(state, 2);
+  if (is_float(dtype)) return float_element(dtype, draw_float(state, dtype));
+  if (dtype == SMELT_BOOL) word.BOOL = draw_once_in(state, 2);
   else word.bits = draw_integer(state, smelt_dtype_size(dtype));
   return word;
 }
 
 static sm_word plain_element(smelt_dtype dtype, size_t i) {
   sm_word word = {.bits = i + 1};
-  if (dtype == SMELT_F32) word.F32 = (float)(i + 1);
-  else if (dtype == SMELT_F64) word.F64 = (double)(i + 1);
-  else if (dtype == SMELT_BOOL) word.BOOL = true;
+  if (is_float(dtype)) return float_element(dtype, (double)(i + 1));
+  if (dtype == SMELT_BOOL) word.BOOL = true;
   return word;
 }
 
@@ -211,14 +219,14 @@ static int pick_stale(generator *g) {
 
 static sm_scalar draw_scalar(generator *g, smelt_dtype meets) {
   uint64_t *state = &g->state;
-  bool is_float = meets == SMELT_F32 || meets == SMELT_F64;
+  bool among_floats = is_float(meets);
   if (meets == SMELT_BOOL) return (sm_scalar){SM_KIND_BOOL, {.b = draw_once_in(state, 2)}};
-  if (is_float && !draw_once_in(state, 3)) {
+  if (among_floats && !draw_once_in(state, 3)) {
     return (sm_scalar){SM_KIND_FLOAT, {.f64 = draw_float(state, meets)}};
   }
   int64_t value = draw_below(state, 14) - 3;
   size_t size = smelt_dtype_size(meets);
-  if (size && !is_float && draw_once_in(state, 6)) value = (int64_t)(((uint64_t)1 << (8 * size - 1)) - 1);
+  if (size && !among_floats && draw_once_in(state, 6)) value = (int64_t)(((uint64_t)1 << (8 * size - 1)) - 1);
   return (sm_scalar){SM_KIND_SINT, {.i64 = value}};
 }
 
@@ -299,13 +307,11 @@ static bool is_too_large(const generator *g, const step *s) {
 static bool has_nan(const smelt_tensor *t) {
   smelt_dtype dtype = smelt_dtype_of(t);
   size_t count = (size_t)smelt_count(t), size = smelt_dtype_size(dtype);
-  if (dtype != SMELT_F32 && dtype != SMELT_F64) return false;
+  if (!is_float(dtype)) return false;
   unsigned char *data = malloc(count * size + 1);
   bool found = smelt_read(t, dtype, data, count * size, NULL) != SMELT_OK;
   for (size_t i = 0; i < count && !found; i++) {
-    sm_word word;
-    memcpy(&word, data + i * size, size);
-    found = dtype == SMELT_F32 ? isnan(word.F32) : isnan(word.F64);
+    found = isnan(sm_scalar_of(dtype, data + i * size).as.f64);
   }
   free(data);
   return found;
@@ -416,10 +422,11 @@ static void add_end(generator *g) {
 }
 
 static void set_up(generator *g) {
+  static const smelt_dtype floats[] = {SMELT_F32, SMELT_F32, SMELT_F64, SMELT_F64, SMELT_F16, SMELT_BF16};
   uint64_t *state = &g->state;
   g->n_dtypes = 1 + draw_below(state, DTYPES);
   for (int i = 0; i < g->n_dtypes; i++) g->dtypes[i] = any_dtype(state);
-  if (draw_once_in(state, 2)) g->dtypes[0] = draw_once_in(state, 2) ? SMELT_F32 : SMELT_F64;
+  if (draw_once_in(state, 2)) g->dtypes[0] = floats[draw_below(state, 6)];
   g->n_families = draw_once_in(state, 2) ? 1 : 1 + draw_below(state, FAMILIES);
   for (int i = 0; i < g->n_families; i++) g->families[i] = draw_family(state);
   g->keep_percent = (int[]){10, 50, 50, 90}[draw_below(state, 4)];

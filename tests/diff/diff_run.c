@@ -134,6 +134,8 @@ smelt_context *open_way(const program *p, const way *w) {
   smelt_context_desc desc = SMELT_CONTEXT_DESC_INIT;
   desc.device = w->device;
   desc.fusion = w->fusion;
+  /* What is the same everywhere; without fusion it is what every mode does. */
+  desc.mode = w->fusion == SMELT_OFF ? SMELT_MODE_DEFAULT : SMELT_MODE_STRICT;
   if (w->tight_kernels) desc.max_ops = p->max_ops;
   if (w->tight_segments) desc.max_segment_ops = p->max_segment;
   return smelt_context_create(&desc, NULL);
@@ -189,11 +191,8 @@ void free_observations(observations *o) {
 static bool same_element(smelt_dtype dtype, const unsigned char *a, const unsigned char *b) {
   size_t size = smelt_dtype_size(dtype);
   if (memcmp(a, b, size) == 0) return true;
-  sm_word x, y;
-  memcpy(&x, a, size);
-  memcpy(&y, b, size);
-  if (dtype == SMELT_F32) return isnan(x.F32) && isnan(y.F32);
-  return dtype == SMELT_F64 && isnan(x.F64) && isnan(y.F64);
+  if (sm_kind_of(dtype) != SM_KIND_FLOAT) return false;
+  return isnan(sm_scalar_of(dtype, a).as.f64) && isnan(sm_scalar_of(dtype, b).as.f64);
 }
 
 /* The first element that differs, -1 if none does. */

@@ -92,8 +92,9 @@ rows_of() { # rows_of FILE
     src/plan/reasons.def) sed -nE 's/^REASON\(\w+, "([^"]*)", "(.*)"\)$/| `\1` | \2 |/p' "$1" ;;
     src/base/log.def) sed -nE 's/^LOG\(\w+, "([^"]*)", "(.*)"\)$/| `\1` | \2 |/p' "$1" ;;
     include/smelt/dtype.def)
-      sed -nE "s/^DTYPE\(\w+, [0-9]+, \"([a-z]+)([0-9]*)\", (\w+), \w+, '(.)'\)$/\1 \2 \3 \4/p" "$1" |
-        sed 's/bool  /bool 8 /' | awk '{ printf "| `%s` | `%s` | `%s%d` |\n", ($1 == "bool" ? $1 : $1 $2), $3, $4, $2 / 8 }'
+      sed -nE "s/^(HALF_)?DTYPE\(\w+, [0-9]+, \"([a-z]+)([0-9]*)\", (\w+), \w+, '?(.)'?\)$/\2 \3 \4 \5/p" "$1" |
+        sed 's/bool  /bool 8 /' | awk '{ files = $4 == "0" ? "none" : "`" $4 $2 / 8 "`"
+          printf "| `%s` | `%s` | %s |\n", ($1 == "bool" ? $1 : $1 $2), $3, files }'
       ;;
     include/smelt/context.h)
       sed -n '/^typedef struct smelt_counters {/,/^}/p' "$1" |

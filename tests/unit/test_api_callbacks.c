@@ -99,6 +99,29 @@ TEST(logs) {
   close_context(ctx);
 }
 
+static void drop_again(void *user, const char *line) {
+  (void)line;
+  intruder *in = user;
+  if (++in->calls < 1000) smelt_drop(in->gone);
+}
+
+/* A log_fn is not told for ever of the mistake that it makes each time. */
+TEST(logs_of_misuse_in_a_log) {
+  intruder in = {0};
+  smelt_context_desc desc = SMELT_CONTEXT_DESC_INIT;
+  desc.log = "memory";
+  desc.log_fn = drop_again;
+  desc.log_user = &in;
+  smelt_context *ctx = open_context_with(&desc);
+  in.gone = number(ctx, 6);
+  smelt_drop(in.gone);
+  CHECK_I64(in.calls, 0);
+  smelt_drop(in.gone);
+  CHECK_I64(in.calls, 1);
+  CHECK_I64(counters_of(ctx).misuses, 2);
+  close_context(ctx);
+}
+
 /* The flag is the thread's, so another context is refused as well. */
 TEST(another_context) {
   smelt_context *ctx = open_context(), *other = open_context();
@@ -149,5 +172,5 @@ TEST(chains_of_free_functions) {
 }
 
 TEST_MAIN(CASE(free_functions), CASE(free_functions_at_the_end_of_a_segment),
-          CASE(free_functions_when_the_context_is_destroyed), CASE(logs), CASE(another_context),
-          CASE(queued_drops_are_no_leaks), CASE(chains_of_free_functions))
+          CASE(free_functions_when_the_context_is_destroyed), CASE(logs), CASE(logs_of_misuse_in_a_log),
+          CASE(another_context), CASE(queued_drops_are_no_leaks), CASE(chains_of_free_functions))

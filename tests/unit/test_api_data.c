@@ -3,6 +3,7 @@
  * Data in and out of tensors: copies and borrowed memory, every check of dtype
  * and size, single elements, text; empty tensors and all ranks. */
 #define _XOPEN_SOURCE 700
+#include <fenv.h>
 #include <locale.h>
 #include <math.h>
 #include <stdio.h>
@@ -80,7 +81,7 @@ TEST(sources_that_are_wrong) {
   check_poison(smelt_from_host(ctx, SMELT_F32, DIMS(-4), f), SMELT_ERR_SHAPE, "extent -4 of axis 0");
   check_poison(smelt_from_host(ctx, SMELT_F32, DIMS(INT64_MAX), f), SMELT_ERR_SHAPE, "too large");
   check_poison(smelt_from_host(ctx, SMELT_DTYPE_NONE, 0, NULL, f), SMELT_ERR_DTYPE, "0 is not a dtype");
-  check_poison(smelt_from_host(ctx, (smelt_dtype)11, 0, NULL, f), SMELT_ERR_DTYPE, "11 is not a dtype");
+  check_poison(smelt_from_host(ctx, (smelt_dtype)14, 0, NULL, f), SMELT_ERR_DTYPE, "14 is not a dtype");
   close_context(ctx);
 }
 
@@ -404,6 +405,58 @@ TEST(results_need_a_place) {
   close_context(ctx);
 }
 
+/* What scalars, extents, items and texts are with the environment the host has just set. */
+static void check_host_environment(smelt_context *ctx) {
+  float f;
+  double d;
+  bool b;
+  char text[64];
+  smelt_tensor *tiny = number(ctx, 1e-40f), *range = smelt_arange(ctx, 0, 0.3, 0.1, SMELT_F32), *tenth;
+  int64_t count = smelt_count(range);
+  smelt_drop(range);
+  CHECK_STATUS(smelt_into_host(smelt_add(number(ctx, 0), 0.7), SMELT_F32, &f, sizeof f, NULL), SMELT_OK);
+  CHECK(memcmp(&f, &(float){0.7f}, sizeof f) == 0);
+  CHECK_STATUS(smelt_into_host(smelt_add(number(ctx, 0), 1e-40), SMELT_F32, &f, sizeof f, NULL), SMELT_OK);
+  CHECK(memcmp(&f, &(float){1e-40f}, sizeof f) == 0);
+  CHECK_STATUS(smelt_item_f64(tiny, &d, NULL), SMELT_OK);
+  CHECK(memcmp(&d, &(double){1e-40f}, sizeof d) == 0);
+  tenth = number(ctx, 0.1f);
+  CHECK_STATUS(smelt_item_bool(tiny, &b, NULL), SMELT_OK);
+  CHECK(b);
+  CHECK_STATUS(smelt_format(tenth, text, sizeof text, NULL, NULL), SMELT_OK);
+  CHECK_STR(text, "0.1");
+  CHECK_I64(count, 3);
+  CHECK_STATUS(smelt_into_host((smelt_add)(smelt_scalar_f64(0.1), smelt_scalar_f64(0.2)), SMELT_F64, &d,
+                               sizeof d, NULL),
+               SMELT_OK);
+  CHECK(memcmp(&d, &(double){0.30000000000000004}, sizeof d) == 0);
+  smelt_drop(tenth);
+  smelt_drop(tiny);
+}
+
+TEST(the_float_environment_of_the_host_changes_nothing) {
+  static const int roundings[] = {FE_DOWNWARD, FE_UPWARD, FE_TOWARDZERO};
+  for (int d = 0; d < N_DEVICES; d++) {
+    smelt_context *ctx = open_device(devices[d]);
+    for (int i = 0; i < 3; i++) {
+      CHECK_I64(fesetround(roundings[i]), 0);
+      check_host_environment(ctx);
+      CHECK_I64(fegetround(), roundings[i]);
+    }
+    CHECK_I64(fesetround(FE_TONEAREST), 0);
+#if defined(__x86_64__)
+    const unsigned host = __builtin_ia32_stmxcsr();
+    __builtin_ia32_ldmxcsr(host | 0x8040); /* denormal numbers are flushed, as operands and as results */
+    check_host_environment(ctx);
+    CHECK((__builtin_ia32_stmxcsr() & 0x8040) == 0x8040);
+    __builtin_ia32_ldmxcsr(0); /* and everything traps */
+    check_host_environment(ctx);
+    __builtin_ia32_ldmxcsr(host);
+#endif
+    close_context(ctx);
+  }
+}
+
 TEST(a_german_locale_changes_nothing) {
   if (!enter_german()) TEST_SKIP("no locale with a decimal comma, and localedef cannot make one");
   static char log[4096];
@@ -432,4 +485,5 @@ TEST_MAIN(CASE(copies_are_copies), CASE(every_dtype_comes_back), CASE(bools_beco
           CASE(dtype_and_size_have_to_match), CASE(reads_of_weak_scalars), CASE(items),
           CASE(items_of_more_or_less_than_one), CASE(eval_of_many), CASE(empty_tensors),
           CASE(a_launch_of_nothing_is_none), CASE(all_ranks), CASE(format_cuts_at_the_size),
-          CASE(results_need_a_place), CASE(a_german_locale_changes_nothing))
+          CASE(results_need_a_place), CASE(the_float_environment_of_the_host_changes_nothing),
+          CASE(a_german_locale_changes_nothing))

@@ -41,6 +41,13 @@ TEST(floats_promote_to_the_wider) {
   CHECK_STR(promoted("f32", "f64"), "f64");
   CHECK_STR(promoted("f64", "f32"), "f64");
   CHECK_STR(promoted("f64", "f64"), "f64");
+  CHECK_STR(promoted("f16", "f16"), "f16");
+  CHECK_STR(promoted("bf16", "bf16"), "bf16");
+  CHECK_STR(promoted("f16", "bf16"), "f32");
+  CHECK_STR(promoted("f16", "f32"), "f32");
+  CHECK_STR(promoted("bf16", "f32"), "f32");
+  CHECK_STR(promoted("f16", "f64"), "f64");
+  CHECK_STR(promoted("bf16", "f64"), "f64");
   CHECK_STR(promoted("bool", "bool"), "bool");
 }
 
@@ -78,7 +85,7 @@ TEST(no_dtype_has_no_facts) {
   int valid = 0;
   for (int v = 0; v < VALUES; v++) valid += sm_dtype_valid((smelt_dtype)v);
   CHECK_I64(valid, N);
-  smelt_dtype wild[] = {SMELT_DTYPE_NONE, (smelt_dtype)10, (smelt_dtype)11, (smelt_dtype)16, (smelt_dtype)-1};
+  smelt_dtype wild[] = {SMELT_DTYPE_NONE, (smelt_dtype)14, (smelt_dtype)15, (smelt_dtype)16, (smelt_dtype)-1};
   for (size_t i = 0; i < sizeof wild / sizeof wild[0]; i++) {
     CHECK_STR(smelt_dtype_name(wild[i]), "none");
     CHECK_I64(smelt_dtype_size(wild[i]), 0);
@@ -90,6 +97,8 @@ TEST(values_are_abi) {
   CHECK_I64(SMELT_BOOL, 1);
   CHECK_I64(SMELT_I64, 5);
   CHECK_I64(SMELT_U64, 9);
+  CHECK_I64(SMELT_F16, 10);
+  CHECK_I64(SMELT_BF16, 11);
   CHECK_I64(SMELT_F32, 12);
   CHECK_I64(SMELT_F64, 13);
 }

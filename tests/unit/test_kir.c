@@ -463,7 +463,7 @@ TEST(refuses_bad_types) {
   CHECK_FAULT(I_SCALAR, ins[I_SCALAR].type.dtype = SMELT_F64, "its type is f64x1, not f32x1");
   CHECK_FAULT(I_CONST, ins[I_CONST].type.width = 2, "its type is f32x2, not f32x1");
   CHECK_FAULT(I_CONST, ins[I_CONST].type.dtype = SMELT_DTYPE_NONE, "0 is no dtype");
-  CHECK_FAULT(I_CONST, ins[I_CONST].type.dtype = (smelt_dtype)11, "11 is no dtype");
+  CHECK_FAULT(I_CONST, ins[I_CONST].type.dtype = (smelt_dtype)14, "14 is no dtype");
   CHECK_FAULT(I_FOR, ins[I_FOR].type.dtype = SMELT_F32, "its type is f32x1, not i64x1");
   CHECK_FAULT(I_IOTA, ins[I_IOTA].type.dtype = SMELT_I32, "its type is i32x2, not i64x2");
   CHECK_FAULT(I_IOTA, ins[I_IOTA].type.width = 0, "its width is 0");

@@ -138,6 +138,23 @@ TEST(memory) {
   CHECK(sm_os_memory() <= (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE));
 }
 
+TEST(caches) {
+  make_root();
+  CHECK_I64(sm_os_cache_described(root), 0);
+  put("index0/level", "1\n");
+  put("index0/size", "48K\n");
+  put("index1/level", "3\n");
+  put("index1/size", "32768K\n");
+  put("index2/level", "2\n");
+  put("index2/size", "1024K\n");
+  CHECK_I64(sm_os_cache_described(root), (int64_t)32 << 20);
+  put("index3/level", "4\n");
+  put("index3/size", "nonsense\n");
+  CHECK_I64(sm_os_cache_described(root), (int64_t)32 << 20);
+  remove_root();
+  CHECK(sm_os_cache() >= 0);
+}
+
 TEST(settings) {
   smelt_error err = {0};
   int64_t value = 7;
@@ -156,5 +173,5 @@ TEST(settings) {
   CHECK_STR(err.text, "SMELT_X is \"99999999999999999999\", not a number from 0 to 9");
 }
 
-TEST_MAIN(CASE(no_groups), CASE(version_2), CASE(path_of_outside), CASE(version_1), CASE(odd_files),
+TEST_MAIN(CASE(no_groups), CASE(version_2), CASE(path_of_outside), CASE(version_1), CASE(odd_files), CASE(caches),
           CASE(affinity), CASE(memory), CASE(settings))

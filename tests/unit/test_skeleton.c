@@ -72,7 +72,7 @@ static void open_fixture(fixture *f, const sm_shape *shapes, sm_shape space) {
   f->d = record(f, SM_OP_MULTIPLY, SMELT_F32, (sm_operand[]){use(f, f->c), f32_scalar(2)}, 2);
   bool written[12];
   for (uint32_t v = 0; v < f->seg.values.len; v++) written[v] = v != product && v != sum;
-  CHECK_OK(sm_trace_build(&f->seg, ops, 6, written, &sm_malloc_allocator, &f->trace, &err), err);
+  CHECK_OK(sm_trace_build(&f->seg, ops, 6, written, SMELT_MODE_DEFAULT, &sm_malloc_allocator, &f->trace, &err), err);
 }
 
 static void close_fixture(fixture *f) {
@@ -171,6 +171,7 @@ static void check_form(const fixture *f, sm_elementwise_form form, int64_t chunk
   sm_arena_init(&arena, &sm_malloc_allocator);
   CHECK(sm_launch_plan_make(&f->trace, &arena, &plan));
   CHECK_OK(sm_elementwise_kernel(&f->trace, &plan, form, &sm_malloc_allocator, &kernel, &sizes, &err), err);
+  CHECK_OK(sm_kir_verify(&kernel, &err), err);
   CHECK_I64(kernel.n_sizes, sizes.len);
   for (uint32_t v = 0; v < f->seg.values.len; v++) by_value[v] = allocate(f, v);
   for (uint32_t v = f->m; v <= f->c; v++) fill(f, v, by_value[v], state);
@@ -188,7 +189,7 @@ static void check_form(const fixture *f, sm_elementwise_form form, int64_t chunk
 /* One loop, and segments over tiles. */
 static void check_kernel(const fixture *f, int width, int64_t chunk, uint64_t *state) {
   check_form(f, plain(width), chunk, state);
-  check_form(f, (sm_elementwise_form){.width = width, .unroll = 1, .tile = 2 * width}, chunk, state);
+  check_form(f, (sm_elementwise_form){.width = width, .unroll = 1, .tile = 2 * width, .segment = 28}, chunk, state);
 }
 
 /* --- Cases -------------------------------------------------------------------------------------- */

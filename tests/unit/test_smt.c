@@ -56,29 +56,30 @@ TEST(reads_operations) {
 
 TEST(reads_expectations) {
   sm_smt smt = parse_ok(
-      "smt 1\noption fusion off\noption max_ops 65\n"
+      "smt 1\noption fusion off\noption max_ops 65\noption mode strict\n"
       "x = input f32[] fill 0.5\nseed 18446744073709551615\n"
       "expect x f32[] {0.5} ulp 2\nexpect x iota\nexpect x f32[]\n"
       "expect x poisoned ERR_SHAPE \"f32[2]\"\nexpect x poisoned ERR_DTYPE\n"
       "expect launches 3\nexpect blocks 0\nexpect line \"a \\\"b\\\" \\\\\"\n"
       "marker \"d.read()\"\neval x\nread x\nsync\n");
   const sm_smt_stmt *s = smt.stmts.items;
-  CHECK_I64(smt.stmts.len, 16);
+  CHECK_I64(smt.stmts.len, 17);
   CHECK(s[0].option == SM_SMT_FUSION && s[0].number == 0);
   CHECK(s[1].option == SM_SMT_MAX_OPS && s[1].number == 65);
-  CHECK(s[2].data.fill == SM_SMT_FILL && s[2].type.rank == 0);
-  CHECK(s[3].kind == SM_SMT_SEED && s[3].number == UINT64_MAX);
-  CHECK(s[4].kind == SM_SMT_EXPECT_VALUE && s[4].ulp == 2 && s[4].type.dtype == SMELT_F32);
-  CHECK(s[5].data.fill == SM_SMT_IOTA && s[5].ulp == SM_SMT_EXACT && s[5].type.dtype == SMELT_DTYPE_NONE);
-  CHECK(s[6].data.fill == SM_SMT_NO_DATA && s[6].type.rank == 0);
-  CHECK(s[7].kind == SM_SMT_EXPECT_POISONED && s[7].status == SMELT_ERR_SHAPE);
-  CHECK_STR(s[7].string, "f32[2]");
-  CHECK(s[8].status == SMELT_ERR_DTYPE && !s[8].string);
-  CHECK(s[9].kind == SM_SMT_EXPECT_LAUNCHES && s[9].number == 3);
-  CHECK(s[10].kind == SM_SMT_EXPECT_BLOCKS && s[10].number == 0);
-  CHECK_STR(s[11].string, "a \"b\" \\");
-  CHECK(s[12].kind == SM_SMT_MARKER && s[13].kind == SM_SMT_EVAL && s[14].kind == SM_SMT_READ);
-  CHECK(s[15].kind == SM_SMT_SYNC);
+  CHECK(s[2].option == SM_SMT_MODE && s[2].number == SMELT_MODE_STRICT);
+  CHECK(s[3].data.fill == SM_SMT_FILL && s[3].type.rank == 0);
+  CHECK(s[4].kind == SM_SMT_SEED && s[4].number == UINT64_MAX);
+  CHECK(s[5].kind == SM_SMT_EXPECT_VALUE && s[5].ulp == 2 && s[5].type.dtype == SMELT_F32);
+  CHECK(s[6].data.fill == SM_SMT_IOTA && s[6].ulp == SM_SMT_EXACT && s[6].type.dtype == SMELT_DTYPE_NONE);
+  CHECK(s[7].data.fill == SM_SMT_NO_DATA && s[7].type.rank == 0);
+  CHECK(s[8].kind == SM_SMT_EXPECT_POISONED && s[8].status == SMELT_ERR_SHAPE);
+  CHECK_STR(s[8].string, "f32[2]");
+  CHECK(s[9].status == SMELT_ERR_DTYPE && !s[9].string);
+  CHECK(s[10].kind == SM_SMT_EXPECT_LAUNCHES && s[10].number == 3);
+  CHECK(s[11].kind == SM_SMT_EXPECT_BLOCKS && s[11].number == 0);
+  CHECK_STR(s[12].string, "a \"b\" \\");
+  CHECK(s[13].kind == SM_SMT_MARKER && s[14].kind == SM_SMT_EVAL && s[15].kind == SM_SMT_READ);
+  CHECK(s[16].kind == SM_SMT_SYNC);
   sm_smt_free(&smt);
 }
 
@@ -121,7 +122,7 @@ TEST(names_line_and_column) {
       {"u = astype(dtype=f32, t)", "line 3, column 23: expected an attribute, found 't'"},
       {"t = exp(t)", "line 3, column 1: t is already defined"},
       {"inf = exp(t)", "line 3, column 1: 'inf' cannot be a name"},
-      {"u = input f16[1] {1}", "line 3, column 11: 'f16' is not a dtype"},
+      {"u = input f8[1] {1}", "line 3, column 11: 'f8' is not a dtype"},
       {"u = input f32[2] {1}", "line 3, column 18: 1 elements for a shape of 2"},
       {"u = input u8[2] {1, 256}", "line 3, column 21: scalar 256 does not fit dtype u8"},
       {"u = input f32[1] {1e39}", "line 3, column 19: the number does not fit f32"},
@@ -137,6 +138,7 @@ TEST(names_line_and_column) {
       {"expect t poisoned OK", "line 3, column 19: 'OK' is not an error code"},
       {"expect launches -1", "line 3, column 17: expected an integer that is not negative"},
       {"marker \"a\\n\"", "line 3, column 11: expected '\"' or '\\' after '\\', found 'n'"},
+      {"u = input f16[1] {65520}", "line 3, column 19: the number does not fit f16"},
       {"option fusion on", "line 3, column 8: options come before everything else"},
       {"undo t", "line 3, column 1: 'undo' does not begin a statement"},
       {"\xc3\xa9 = exp(t)", "line 3, column 1: expected a statement, found byte 0xc3"},
@@ -146,6 +148,11 @@ TEST(names_line_and_column) {
     (void)snprintf(text, sizeof text, "smt 1\nt = input f32[2] {1, 2}\n%s\n", faults[i].line);
     check_fault(text, faults[i].message);
   }
+}
+
+TEST(wants_a_mode_that_there_is) {
+  check_fault("smt 1\noption mode loose\n",
+              "line 2, column 13: there is no mode 'loose', but strict, default and fast");
 }
 
 TEST(wants_the_version) {
@@ -387,6 +394,6 @@ TEST(prints_f32_that_reads_back) {
 }
 
 TEST_MAIN(CASE(reads_operations), CASE(reads_expectations), CASE(reads_scalars), CASE(names_line_and_column),
-          CASE(wants_the_version), CASE(refuses_nul_bytes), CASE(finds_many_names), CASE(survives_mutations),
+          CASE(wants_a_mode_that_there_is), CASE(wants_the_version), CASE(refuses_nul_bytes), CASE(finds_many_names), CASE(survives_mutations),
           CASE(survives_lack_of_memory), CASE(prints_a_segment), CASE(prints_without_live_results),
           CASE(prints_f32_that_reads_back))

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/mode.h"
+
 int cli_exit_of(smelt_status status) {
   switch (status) {
     case SMELT_OK:
@@ -63,6 +65,12 @@ bool cli_parse_u64(const char *text, uint64_t *out) {
   if (!starts || *end || errno || value > UINT64_MAX) return false;
   *out = value;
   return true;
+}
+
+bool cli_take_mode(const char *command, const char *text, smelt_mode *out) {
+  smelt_error err;
+  smelt_status status = sm_mode_find(text, out, &err);
+  return status == SMELT_OK || cli_fail(command, status, "--mode: %s", err.text) == CLI_OK;
 }
 
 /* Reads one extent, up to a comma, and moves on behind it. */

@@ -28,6 +28,10 @@ int cli_fail_option(char **argv, int answer);
 /* Reads a whole number, decimal or 0x…; false if `text` is none. */
 bool cli_parse_u64(const char *text, uint64_t *out);
 
+/* Takes the value of --mode; false, with the error line printed, if there is no
+ * such mode. `default` leaves it to the environment. */
+bool cli_take_mode(const char *command, const char *text, smelt_mode *out);
+
 /* Reads extents, "2,3" or "[2,3]", "[]" for none, as the shape of an f32 tensor;
  * false if `text` is no shape or there is no such tensor. */
 bool cli_parse_shape(const char *text, sm_shape *out);

@@ -29,6 +29,7 @@ static const char help[] =
     "  -o NAME=FILE.npy    saves the variable NAME, or result number NAME\n"
     "  --device NAME       cpu (default), ref, null:PROFILE\n"
     "  --no-fusion         one kernel per operation\n"
+    "  --mode MODE         strict, default or fast (docs/modes.md)\n"
     "  --seed N            seed of rand and randn (default 0)\n"
     "  --                  what follows is no option\n"
     "\n"
@@ -327,7 +328,7 @@ static int evaluate_and_report(evaluation *e) {
   return end == SMELT_OK ? cli_exit_of(status) : cli_fail("eval", end, "%s", leak.text);
 }
 
-enum { OPTION_NO_FUSION = 256, OPTION_SEED, OPTION_DEVICE };
+enum { OPTION_NO_FUSION = 256, OPTION_SEED, OPTION_DEVICE, OPTION_MODE };
 
 static smelt_status add_saved(evaluation *e, const char *argument) {
   output out = {.variable = EXPR_NONE};
@@ -346,6 +347,8 @@ static int take_option(evaluation *e, char **argv, int option) {
       return e->desc.device = optarg, -1;
     case OPTION_NO_FUSION:
       return e->desc.fusion = SMELT_OFF, -1;
+    case OPTION_MODE:
+      return cli_take_mode("eval", optarg, &e->desc.mode) ? -1 : CLI_WRONG_INPUT;
     case OPTION_SEED:
       if (cli_parse_u64(optarg, &e->desc.seed)) return -1;
       return cli_fail("eval", SMELT_ERR_ARGUMENT, "--seed '%s' is not a whole number", optarg);
@@ -359,6 +362,7 @@ static int take_options(evaluation *e, int argc, char **argv) {
                                           {"output", required_argument, NULL, 'o'},
                                           {"device", required_argument, NULL, OPTION_DEVICE},
                                           {"no-fusion", no_argument, NULL, OPTION_NO_FUSION},
+                                          {"mode", required_argument, NULL, OPTION_MODE},
                                           {"seed", required_argument, NULL, OPTION_SEED},
                                           {NULL, 0, NULL, 0}};
   optind = 0;

@@ -16,6 +16,7 @@ static const char options_help[] =
     "  --device NAME   cpu (default), ref, null:PROFILE\n"
     "  --max-ops N     operations per kernel\n"
     "  --no-fusion     every operation is a kernel of its own; count: only this half\n"
+    "  --mode MODE     strict, default or fast (docs/modes.md)\n"
     "\n"
     "Values are compared with those of the device ref; exit status 1 if they differ.\n";
 
@@ -46,7 +47,7 @@ static int print_help(void) {
 /* --- Options -------------------------------------------------------------------------- */
 
 enum { GO_ON = -1 };
-enum { OPTION_SEED = 256, OPTION_SHAPE, OPTION_DEVICE, OPTION_MAX_OPS, OPTION_NO_FUSION };
+enum { OPTION_SEED = 256, OPTION_SHAPE, OPTION_DEVICE, OPTION_MAX_OPS, OPTION_NO_FUSION, OPTION_MODE };
 
 static int take_shape(lab_options *given) {
   if (cli_parse_shape(optarg, &given->shape)) return GO_ON;
@@ -77,6 +78,8 @@ static int take_option(lab_options *given, char **argv, int answer) {
       return GO_ON;
     case OPTION_MAX_OPS:
       return take_max_ops(given);
+    case OPTION_MODE:
+      return cli_take_mode("lab", optarg, &given->mode) ? GO_ON : CLI_WRONG_INPUT;
     case OPTION_NO_FUSION:
       given->no_fusion = true;
       return GO_ON;
@@ -91,6 +94,7 @@ static int take_options(lab_options *given, int argc, char **argv) {
                                           {"shape", required_argument, NULL, OPTION_SHAPE},
                                           {"device", required_argument, NULL, OPTION_DEVICE},
                                           {"max-ops", required_argument, NULL, OPTION_MAX_OPS},
+                                          {"mode", required_argument, NULL, OPTION_MODE},
                                           {"no-fusion", no_argument, NULL, OPTION_NO_FUSION},
                                           {NULL, 0, NULL, 0}};
   optind = 0;

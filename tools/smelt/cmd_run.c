@@ -18,13 +18,14 @@ static const char help[] =
     "\n"
     "  --device NAME      cpu (default), ref, null:PROFILE\n"
     "  --no-fusion        every operation is a kernel of its own\n"
+    "  --mode MODE        strict, default or fast (docs/modes.md)\n"
     "  --max-ops N        recorded operations per kernel\n"
     "  --log CATEGORIES   log lines to print: register,block,launch,... or all\n"
     "\n"
     "Exit status: 0, 2 for a malformed file or wrong arguments, 1 if an expectation\n"
     "fails.\n";
 
-enum { OPTION_DEVICE = 256, OPTION_NO_FUSION, OPTION_MAX_OPS, OPTION_LOG };
+enum { OPTION_DEVICE = 256, OPTION_NO_FUSION, OPTION_MAX_OPS, OPTION_LOG, OPTION_MODE };
 
 enum { GO_ON = -1 };
 
@@ -41,6 +42,8 @@ static int take_option(smt_run_options *run, char **argv, int answer) {
     case OPTION_NO_FUSION:
       run->no_fusion = true;
       return GO_ON;
+    case OPTION_MODE:
+      return cli_take_mode("run", optarg, &run->mode) ? GO_ON : CLI_WRONG_INPUT;
     case OPTION_LOG:
       run->log = optarg;
       return GO_ON;
@@ -59,6 +62,7 @@ static int take_options(smt_run_options *run, int argc, char **argv) {
   static const struct option options[] = {{"help", no_argument, NULL, 'h'},
                                           {"device", required_argument, NULL, OPTION_DEVICE},
                                           {"no-fusion", no_argument, NULL, OPTION_NO_FUSION},
+                                          {"mode", required_argument, NULL, OPTION_MODE},
                                           {"max-ops", required_argument, NULL, OPTION_MAX_OPS},
                                           {"log", required_argument, NULL, OPTION_LOG},
                                           {NULL, 0, NULL, 0}};

@@ -101,6 +101,7 @@ smelt_status lab_open(lab *l, bool fusion, const char *log, lab_view view) {
   desc.device = l->options.device;
   desc.fusion = fusion ? SMELT_ON : SMELT_OFF;
   desc.max_ops = l->options.max_ops;
+  desc.mode = l->options.mode;
   desc.log = log;
   desc.log_fn = take_line;
   desc.log_user = l;

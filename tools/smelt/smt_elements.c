@@ -61,9 +61,9 @@ typedef struct float_bits {
 static float_bits bits_of(smelt_dtype dtype, const void *element) {
   sm_word word = {.bits = 0};
   memcpy(&word, element, smelt_dtype_size(dtype));
-  unsigned sign = dtype == SMELT_F32 ? 31 : 63;
+  size_t sign = 8 * smelt_dtype_size(dtype) - 1;
   return (float_bits){
-      .value = dtype == SMELT_F32 ? (double)word.F32 : word.F64,
+      .value = sm_scalar_of(dtype, element).as.f64,
       .magnitude = word.bits & (((uint64_t)1 << sign) - 1),
       .negative = word.bits >> sign & 1,
   };

@@ -373,10 +373,12 @@ static void apply_options(runner *r, smelt_context_desc *desc) {
   for (size_t i = 0; i < r->smt.stmts.len && r->smt.stmts.items[i].kind == SM_SMT_OPTION; i++) {
     const sm_smt_stmt *s = &r->smt.stmts.items[i];
     if (s->option == SM_SMT_FUSION) desc->fusion = s->number ? SMELT_ON : SMELT_OFF;
+    else if (s->option == SM_SMT_MODE) desc->mode = (smelt_mode)s->number;
     else desc->max_ops = (int64_t)s->number;
   }
   desc->device = r->options->device;
   if (r->options->no_fusion) desc->fusion = SMELT_OFF;
+  if (r->options->mode != SMELT_MODE_DEFAULT) desc->mode = r->options->mode;
   if (r->options->max_ops) desc->max_ops = r->options->max_ops;
 }
 

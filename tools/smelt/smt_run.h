@@ -17,10 +17,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "smelt/base.h"
+
 typedef struct smt_run_options {
   const char *device; /* NULL: the default */
   bool no_fusion;
   int64_t max_ops; /* 0: as the file says */
+  smelt_mode mode; /* default: as the file says */
   const char *log; /* categories of lines to print, NULL for none */
   FILE *out;       /* what the file prints, and the log */
   FILE *err;       /* faults */
