@@ -61,7 +61,6 @@ void sm_context_report_misuse(const void *owner, const char *text) {
 /* With elevated privileges the environment is not to be trusted. */
 static const char *trusted_env(const char *name) { return secure_getenv(name); }
 
-
 /* The option first, then SMELT_FUSION, which is 0 or 1. */
 static smelt_status find_fusion(const smelt_context_desc *desc, bool *fusion, smelt_error *err) {
   int64_t on = 1;
@@ -75,7 +74,8 @@ static smelt_status init_mode(smelt_context *ctx, const smelt_context_desc *desc
   const char *env = trusted_env("SMELT_MODE");
   smelt_error cause;
   ctx->mode = desc->mode;
-  if (desc->mode != SMELT_MODE_DEFAULT || !env || sm_mode_find(env, &ctx->mode, &cause) == SMELT_OK) return SMELT_OK;
+  if (desc->mode != SMELT_MODE_DEFAULT || !env || sm_mode_find(env, &ctx->mode, &cause) == SMELT_OK)
+    return SMELT_OK;
   return sm_error_set(err, cause.code, "SMELT_MODE: %s", cause.text);
 }
 
@@ -92,7 +92,8 @@ static smelt_status check_desc(const smelt_context_desc *desc, smelt_error *err)
     return sm_error_set(err, SMELT_ERR_ARGUMENT, "max_ops and max_segment_ops must not be negative");
   }
   if (!sm_mode_valid(desc->mode)) {
-    return sm_error_set(err, SMELT_ERR_ARGUMENT, "smelt_context_desc.mode is %d, which is no mode", (int)desc->mode);
+    return sm_error_set(err, SMELT_ERR_ARGUMENT, "smelt_context_desc.mode is %d, which is no mode",
+                        (int)desc->mode);
   }
   return SMELT_OK;
 }

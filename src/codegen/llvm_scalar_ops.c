@@ -359,7 +359,8 @@ static LLVMValueRef widen_half(const scalar_op *o) {
 static LLVMValueRef narrow_bf16(const scalar_op *o, LLVMValueRef f32) {
   LLVMValueRef bits = as_bits(o, f32), sixteen = bits_value(o, SMELT_U32, 16);
   LLVMValueRef top = BUILD(LShr, bits, sixteen);
-  LLVMValueRef even = BUILD(Add, BUILD(And, top, bits_value(o, SMELT_U32, 1)), bits_value(o, SMELT_U32, 0x7fff));
+  LLVMValueRef even =
+      BUILD(Add, BUILD(And, top, bits_value(o, SMELT_U32, 1)), bits_value(o, SMELT_U32, 0x7fff));
   LLVMValueRef rounded = BUILD(LShr, BUILD(Add, bits, even), sixteen);
   LLVMValueRef quiet = BUILD(Or, top, bits_value(o, SMELT_U32, 0x40));
   LLVMValueRef result = SELECT(FCMP(UNO, f32, f32), quiet, rounded);

@@ -12,7 +12,7 @@
 #elif defined(CLASS_FLOAT)
 #define CAST_BODY(kind, v) ((T)(v))
 #elif defined(CLASS_HALF)
-#define CAST_BODY(kind, v) _Generic((v), double: NARROW_F64((double)(v)), default: NARROW((float)(v)))
+#define CAST_BODY(kind, v) _Generic((v), double : NARROW_F64((double)(v)), default : NARROW((float)(v)))
 #else
 #define CAST_BODY(kind, v) CAST_FROM_##kind(v)
 #define CAST_FROM_BOOL(v) ((T)(v))

@@ -19,5 +19,6 @@ smelt_status sm_mode_find(const char *name, smelt_mode *out, smelt_error *err) {
     *out = modes[i].mode;
     return SMELT_OK;
   }
-  return sm_error_set(err, SMELT_ERR_ARGUMENT, "there is no mode '%.40s', but strict, default and fast", name);
+  return sm_error_set(err, SMELT_ERR_ARGUMENT, "there is no mode '%.40s', but strict, default and fast",
+                      name);
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -46,14 +48,25 @@ static void free_parts(const sm_device *device, sm_cpu_device *cpu) {
   sm_free(device->allocator, cpu, sizeof *cpu);
 }
 
+/* The processor's level, or a lower one that SMELT_CPU names. */
+static smelt_status choose_level(sm_cpu_level *level, smelt_error *err) {
+  const char *wanted = secure_getenv("SMELT_CPU");
+  sm_cpu_level best = sm_cpu_detect();
+  for (*level = wanted ? SM_CPU_BASELINE : best; *level < best; ++*level) {
+    if (strcmp(sm_cpu_level_name(*level), wanted) == 0) return SMELT_OK;
+  }
+  if (!wanted || strcmp(sm_cpu_level_name(best), wanted) == 0) return SMELT_OK;
+  return sm_error_set(err, SMELT_ERR_ARGUMENT, "SMELT_CPU=%.40s is no level of this processor", wanted);
+}
+
 static smelt_status open_cpu(sm_device *device, const char *argument, smelt_error *err) {
   if (argument) {
     return sm_error_set(err, SMELT_ERR_DEVICE, "device cpu takes no argument, not \"%.60s\"", argument);
   }
   sm_cpu_device *cpu = sm_calloc(device->allocator, 1, sizeof *cpu);
   if (!cpu) return sm_error_memory(err, "a device");
-  cpu->level = sm_cpu_detect();
-  smelt_status status = open_parts(device, cpu, err);
+  smelt_status status = choose_level(&cpu->level, err);
+  if (status == SMELT_OK) status = open_parts(device, cpu, err);
   if (status != SMELT_OK) {
     free_parts(device, cpu);
     return status;

@@ -19,7 +19,7 @@ typedef struct sm_fused_executor {
 } sm_fused_executor;
 
 typedef struct sm_fused_options {
-  int max_ops;  /* operations in a kernel */
+  int max_ops; /* operations in a kernel */
   bool fusion;
   smelt_mode mode;
 } sm_fused_options;

@@ -137,8 +137,8 @@ smelt_status smelt_npy_save(const smelt_tensor *t, const char *path, smelt_error
   SM_TRY(smelt_check(t, err));
   smelt_dtype dtype = smelt_dtype_of(t);
   if (!sm_dtype_info_of(dtype)->npy) {
-    return sm_error_set(err, SMELT_ERR_DTYPE, "%s: .npy has no element type for %s; convert with astype", path,
-                        smelt_dtype_name(dtype));
+    return sm_error_set(err, SMELT_ERR_DTYPE, "%s: .npy has no element type for %s; convert with astype",
+                        path, smelt_dtype_name(dtype));
   }
   sm_shape shape;
   shape.rank = smelt_dims(t, shape.dims);

@@ -108,7 +108,8 @@ static parsed narrow(compiler *c, parsed p) {
   if (c->fault || !sm_dtype_is_half(c->result) || p.arg.dtype != SMELT_F32) return p;
   if (p.arg.kind == SM_ARG_STEP) {
     sm_expr_step *last = &c->out->steps[p.arg.index];
-    bool copies = last->n_args == 1 && last->args[0].kind == SM_ARG_OPERAND && last->args[0].dtype == c->result;
+    bool copies =
+        last->n_args == 1 && last->args[0].kind == SM_ARG_OPERAND && last->args[0].dtype == c->result;
     if (copies) {
       c->out->n_steps = 0;
       return (parsed){.arg = last->args[0]};

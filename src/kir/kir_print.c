@@ -46,11 +46,14 @@ static void print_type(sm_text *text, sm_kir_type type) {
 /* Floats in their own precision; of a NaN the bits, because they are not all one. */
 static void print_constant(sm_text *text, smelt_dtype dtype, const sm_word *word) {
   sm_scalar s = sm_scalar_of(dtype, word);
-  size_t size = smelt_dtype_size(dtype);
-  uint64_t bits = word->bits & UINT64_MAX >> (64 - 8 * size);
-  if (s.kind != SM_KIND_FLOAT) sm_scalar_print(text, s);
-  else if (isnan(s.as.f64)) sm_text_addf(text, "nan:0x%0*" PRIx64, (int)(2 * size), bits);
-  else sm_scalar_print_digits(text, dtype, s.as.f64);
+  if (s.kind != SM_KIND_FLOAT) {
+    sm_scalar_print(text, s);
+  } else if (isnan(s.as.f64)) {
+    size_t size = smelt_dtype_size(dtype);
+    sm_text_addf(text, "nan:0x%0*" PRIx64, (int)(2 * size), word->bits & UINT64_MAX >> (64 - 8 * size));
+  } else {
+    sm_scalar_print_digits(text, dtype, s.as.f64);
+  }
 }
 
 /* " b0[%4 * %9]" */

@@ -136,7 +136,8 @@ static int32_t lower_arg(lowering *l, const sm_expr_arg *arg) {
   switch (arg->kind) {
     case SM_ARG_OPERAND: return l->operands[arg->index];
     case SM_ARG_STEP: return l->steps[arg->index];
-    case SM_ARG_LITERAL: return lower_literal(l, arg);
+    case SM_ARG_LITERAL:
+      return lower_literal(l, arg);
     case SM_ARG_INDEX: break;
   }
   int32_t index = share(l->b, l->block, make_leaf(SM_STEP_INDEX, SMELT_I64, 0));
@@ -150,7 +151,9 @@ static smelt_dtype dtype_of(const sm_block *block, int32_t local) { return block
 
 static int32_t cast(builder *b, sm_block *block, int32_t local, smelt_dtype to) {
   return share(b, block,
-               (sm_step){.kind = SM_STEP_COMPUTE, .kop = SM_KOP_CAST, .dtype = to,
+               (sm_step){.kind = SM_STEP_COMPUTE,
+                         .kop = SM_KOP_CAST,
+                         .dtype = to,
                          .args = {local, SM_NO_LOCAL, SM_NO_LOCAL}});
 }
 
@@ -163,7 +166,9 @@ static int32_t lower_widening(lowering *l, const sm_expr_step *step) {
 
 static int32_t lower_step(lowering *l, const sm_expr_step *from) {
   if (sm_dtype_is_half(from->args[0].dtype)) return lower_widening(l, from);
-  sm_step step = {.kind = SM_STEP_COMPUTE, .kop = from->kop, .dtype = from->dtype,
+  sm_step step = {.kind = SM_STEP_COMPUTE,
+                  .kop = from->kop,
+                  .dtype = from->dtype,
                   .args = {SM_NO_LOCAL, SM_NO_LOCAL, SM_NO_LOCAL}};
   for (int k = 0; k < from->n_args; k++) {
     step.args[k] = lower_arg(l, &from->args[k]);
@@ -206,7 +211,9 @@ static bool write_result(builder *b, sm_block *block, uint32_t v) {
   if (b->mode != SMELT_MODE_FAST) b->local_of[v] = stored;
   int32_t output = number_value(b, &t->outputs.items, &t->outputs.len, &t->outputs.cap, v);
   if (output < 0) return false;
-  sm_step step = {.kind = SM_STEP_WRITE, .dtype = value->dtype, .index = output,
+  sm_step step = {.kind = SM_STEP_WRITE,
+                  .dtype = value->dtype,
+                  .index = output,
                   .args = {stored, SM_NO_LOCAL, SM_NO_LOCAL}};
   return push(b, block, step) != SM_NO_LOCAL;
 }

@@ -120,6 +120,30 @@ TEST(literals_take_the_dtype_of_their_siblings) {
   CHECK_I64(e.steps[1].args[1].literal.I32, 1);
 }
 
+TEST(halves_are_worked_on_as_f32) {
+  sm_expr e = compile("mul(x, x)", TYPES(SMELT_F16), SMELT_F16);
+  CHECK_I64(e.n_steps, 3); /* widened once, multiplied, rounded */
+  CHECK(e.steps[0].kop == SM_KOP_CAST && e.steps[0].dtype == SMELT_F32);
+  CHECK(e.steps[1].args[0].index == 0 && e.steps[1].args[1].index == 0 && e.steps[1].dtype == SMELT_F32);
+  CHECK(e.rounds && e.steps[2].kop == SM_KOP_CAST && e.steps[2].dtype == SMELT_F16);
+  e = compile("lt(x, 0.1)", TYPES(SMELT_BF16), SMELT_BOOL);
+  CHECK(!e.rounds && e.n_steps == 2 && e.steps[1].args[1].dtype == SMELT_F32);
+  CHECK_F64(e.steps[1].args[1].literal.F32, 0.1f);
+  e = compile("x", TYPES(SMELT_BF16), SMELT_BF16);
+  CHECK(!e.rounds && e.n_steps == 0 && e.result.kind == SM_ARG_OPERAND);
+  e = compile("1", NULL, 0, SMELT_F16);
+  CHECK(!e.rounds && e.result.literal.F16 == 0x3c00);
+}
+
+TEST(conversions_make_halves_directly) {
+  sm_expr e = compile("cast(x)", TYPES(SMELT_F64), SMELT_F16);
+  CHECK(!e.rounds && e.n_steps == 1 && e.steps[0].dtype == SMELT_F16);
+  e = compile("cast(x)", TYPES(SMELT_F16), SMELT_BF16);
+  CHECK(!e.rounds && e.n_steps == 2 && e.steps[0].dtype == SMELT_F32 && e.steps[1].dtype == SMELT_BF16);
+  e = compile("add(x, cast(index))", TYPES(SMELT_F16), SMELT_F16);
+  CHECK(e.rounds && e.steps[1].kop == SM_KOP_CAST && e.steps[1].dtype == SMELT_F32);
+}
+
 TEST(the_index_is_i64_and_u64_beside_u64) {
   sm_expr e = compile("philox_lo(index, x, x)", TYPES(SMELT_U64), SMELT_U64);
   CHECK_I64(e.steps[0].args[0].dtype, SMELT_U64);
@@ -247,6 +271,7 @@ TEST(survives_mutations) {
 }
 
 TEST_MAIN(CASE(every_row_compiles_for_every_dtype_it_accepts), CASE(copies_have_no_step),
-          CASE(literals_take_the_dtype_of_their_siblings), CASE(the_index_is_i64_and_u64_beside_u64),
-          CASE(malformed), CASE(too_long), CASE(dtypes_that_do_not_go_together),
-          CASE(literals_that_do_not_fit), CASE(survives_mutations))
+          CASE(literals_take_the_dtype_of_their_siblings), CASE(halves_are_worked_on_as_f32),
+          CASE(conversions_make_halves_directly), CASE(the_index_is_i64_and_u64_beside_u64), CASE(malformed),
+          CASE(too_long), CASE(dtypes_that_do_not_go_together), CASE(literals_that_do_not_fit),
+          CASE(survives_mutations))

@@ -5,6 +5,7 @@
  * text; and when kernels round in each mode. */
 #define _DEFAULT_SOURCE
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "api_fixture.h"
@@ -116,7 +117,8 @@ static smelt_context *open_mode(smelt_mode mode, smelt_switch fusion, bool compi
   return open_context_with(&desc);
 }
 
-static void convert(smelt_context *ctx, smelt_dtype from, const void *in, smelt_dtype to, void *out, int64_t n) {
+static void convert(smelt_context *ctx, smelt_dtype from, const void *in, smelt_dtype to, void *out,
+                    int64_t n) {
   smelt_error err = {0};
   smelt_tensor *t = smelt_astype(smelt_from_host(ctx, from, DIMS(n), in), to);
   CHECK_OK(smelt_into_host(t, to, out, (size_t)n * smelt_dtype_size(to), &err), err);
@@ -132,8 +134,8 @@ static void fill_edges(const format *f) {
     if ((i & 0x7fff) < f->infinity) {
       middle = (float)((value_of_bits(f, (uint16_t)i) + value_of_bits(f, (uint16_t)(i + 1))) / 2);
     }
-    float around[] = {widen(f, (uint16_t)i), middle, nextafterf(middle, 0), nextafterf(middle, 2 * middle),
-                      (float)i, 1.0f / (float)(i + 1)};
+    float around[] = {widen(f, (uint16_t)i),          middle,   nextafterf(middle, 0),
+                      nextafterf(middle, 2 * middle), (float)i, 1.0f / (float)(i + 1)};
     memcpy(edges + 6 * i, around, sizeof around);
   }
 }
@@ -188,8 +190,8 @@ TEST(every_level_converts_alike) {
     fill_edges(f);
     for (int i = 0; i < EDGES; i++) expected[i] = from_f32(f, edges[i]);
     for (int level = 0; level <= (int)sm_cpu_detect(); level++) {
-      sm_kop_eval_level((sm_cpu_level)level, SM_KOP_CAST, SMELT_F32, f->dtype)(
-          EDGES, got, (const void *const[]){edges});
+      sm_kop_eval_level((sm_cpu_level)level, SM_KOP_CAST, SMELT_F32, f->dtype)(EDGES, got,
+                                                                               (const void *const[]){edges});
       CHECK(memcmp(got, expected, sizeof got) == 0);
     }
   }
@@ -197,22 +199,26 @@ TEST(every_level_converts_alike) {
 
 /* --- Text and scalars ------------------------------------------------------------------------ */
 
-static const char *text_of(smelt_dtype dtype, int64_t n, const double *values) {
-  static sm_text text;
+static char *print(smelt_dtype dtype, int64_t n, const double *values) {
+  static char buffer[200];
+  sm_text text;
   uint16_t bits[16];
   for (int64_t i = 0; i < n; i++) {
     sm_word word;
-    CHECK_STATUS(sm_scalar_convert((sm_scalar){SM_KIND_FLOAT, {.f64 = values[i]}}, dtype, &word, NULL), SMELT_OK);
+    sm_scalar s = {SM_KIND_FLOAT, {.f64 = values[i]}};
+    CHECK_STATUS(sm_scalar_convert(s, dtype, &word, NULL), SMELT_OK);
     memcpy(&bits[i], &word, sizeof bits[i]);
   }
   sm_text_init(&text, &sm_malloc_allocator);
   sm_shape shape = {.rank = n > 1, .dims = {n}};
   sm_array_print(&text, dtype, &shape, bits);
-  return text.data;
+  (void)snprintf(buffer, sizeof buffer, "%s", text.data);
+  sm_text_free(&text);
+  return buffer;
 }
 
-#define F16_TEXT(...) text_of(SMELT_F16, sizeof((double[]){__VA_ARGS__}) / 8, (double[]){__VA_ARGS__})
-#define BF16_TEXT(...) text_of(SMELT_BF16, sizeof((double[]){__VA_ARGS__}) / 8, (double[]){__VA_ARGS__})
+#define F16_TEXT(...) print(SMELT_F16, sizeof((double[]){__VA_ARGS__}) / 8, (double[]){__VA_ARGS__})
+#define BF16_TEXT(...) print(SMELT_BF16, sizeof((double[]){__VA_ARGS__}) / 8, (double[]){__VA_ARGS__})
 
 /* Of f16 as NumPy 2.4 prints it. */
 TEST(texts) {
@@ -269,7 +275,8 @@ typedef struct trial {
 
 static uint16_t a_bits[N], b_bits[N];
 
-static void run_trial(const format *f, smelt_mode mode, smelt_switch fusion, bool compiled, bool stored, trial *t) {
+static void run_trial(const format *f, smelt_mode mode, smelt_switch fusion, bool compiled, bool stored,
+                      trial *t) {
   smelt_error err = {0};
   smelt_context *ctx = open_mode(mode, fusion, compiled);
   smelt_tensor *a = smelt_from_host(ctx, f->dtype, DIMS(N), a_bits);

@@ -658,6 +658,8 @@ TEST(prints_constants) {
   check_constant(SMELT_F32, (sm_word){.F32 = INFINITY}, "inf");
   check_constant(SMELT_F64, (sm_word){.F64 = 0.1}, "0.1");
   check_constant(SMELT_F64, (sm_word){.F64 = -INFINITY}, "-inf");
+  check_constant(SMELT_F16, (sm_word){.F16 = 0x2e66}, "0.1");
+  check_constant(SMELT_BF16, (sm_word){.BF16 = 0x7fc1}, "nan:0x7fc1");
   check_constant(SMELT_F32, (sm_word){.U32 = 0xffc00001u}, "nan:0xffc00001");
   check_constant(SMELT_F64, (sm_word){.U64 = 0x7ff8000000000002u}, "nan:0x7ff8000000000002");
   check_constant(SMELT_BOOL, (sm_word){.BOOL = true}, "true");

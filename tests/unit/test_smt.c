@@ -394,6 +394,6 @@ TEST(prints_f32_that_reads_back) {
 }
 
 TEST_MAIN(CASE(reads_operations), CASE(reads_expectations), CASE(reads_scalars), CASE(names_line_and_column),
-          CASE(wants_a_mode_that_there_is), CASE(wants_the_version), CASE(refuses_nul_bytes), CASE(finds_many_names), CASE(survives_mutations),
-          CASE(survives_lack_of_memory), CASE(prints_a_segment), CASE(prints_without_live_results),
-          CASE(prints_f32_that_reads_back))
+          CASE(wants_a_mode_that_there_is), CASE(wants_the_version), CASE(refuses_nul_bytes),
+          CASE(finds_many_names), CASE(survives_mutations), CASE(survives_lack_of_memory),
+          CASE(prints_a_segment), CASE(prints_without_live_results), CASE(prints_f32_that_reads_back))

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Code made by libLLVM against the loops of kops.def: every operation on every
+ * dtype, for both processor levels, vectors and single elements; and the forms
+ * that kernels take. Skipped where there is no libLLVM. */
+#define _GNU_SOURCE
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "codegen/llvm_codegen.h"
+#include "core/functions.h"
+#include "rt/object_loader.h"
+
+#include "harness.h"
+
+enum { N = 203, WIDTH = 16, WHOLE = N / WIDTH * WIDTH };
+
+static sm_llvm open_llvm(void) {
+  sm_llvm llvm;
+  smelt_error err;
+  if (sm_llvm_open(&llvm, &err) != SMELT_OK) TEST_SKIP(err.text);
+  return llvm;
+}
+
+/* Levels this processor can run. */
+static bool can_run(sm_cpu_level level) { return level <= sm_cpu_detect(); }
+
+/* --- Compiling ----------------------------------------------------------------------- */
+
+static smelt_status compile(const sm_llvm *llvm, const sm_kir_kernel *k, sm_cpu_level level, sm_code *out) {
+  sm_kir_kernel primitive;
+  sm_object object;
+  smelt_error err;
+  CHECK_OK(sm_kir_expand(k, &primitive, &err), err);
+  smelt_status status = sm_llvm_compile(llvm, &primitive, level, &sm_malloc_allocator, &object, NULL, &err);
+  sm_kir_free(&primitive);
+  if (status != SMELT_OK) return status;
+  CHECK_OK(sm_code_load(object.data, object.size, SM_OBJECT_ENTRY, out, &err), err);
+  sm_free(&sm_malloc_allocator, object.data, object.size);
+  return SMELT_OK;
+}
+
+static void finish(sm_kir_kernel *k) {
+  smelt_error err;
+  CHECK_OK(sm_kir_finish(k, &err), err);
+}
+
+/* --- Operations ------------------------------------------------------------------------- */
+
+static smelt_dtype operand_dtype(sm_kop kop, smelt_dtype in, int k) {
+  return kop == SM_KOP_SELECT && k == 0 ? SMELT_BOOL : in;
+}
+
+static void add_loop(sm_kir_kernel *k, sm_kop kop, smelt_dtype out, int32_t begin, int32_t end, int width) {
+  int arity = sm_kop_info_of(kop)->arity;
+  int32_t args[3] = {SM_KIR_NONE, SM_KIR_NONE, SM_KIR_NONE};
+  int32_t i = sm_kir_for(k, begin, end, width);
+  for (int a = 0; a < arity; a++) args[a] = sm_kir_load(k, a, i, SM_KIR_NONE, width);
+  int32_t value = sm_kir_kop(k, kop, args[0], args[1], args[2], out);
+  sm_kir_store(k, arity, i, SM_KIR_NONE, value);
+  sm_kir_end(k);
+}
+
+/* Vectors, then single elements. */
+static void build_operation(sm_kir_kernel *k, sm_kop kop, smelt_dtype in, smelt_dtype out) {
+  sm_kir_init(k, &sm_malloc_allocator);
+  for (int a = 0; a < sm_kop_info_of(kop)->arity; a++) sm_kir_add_buffer(k, operand_dtype(kop, in, a), false);
+  sm_kir_add_buffer(k, out, true);
+  int32_t middle = sm_kir_i64(k, WHOLE);
+  add_loop(k, kop, out, sm_kir_chunk_begin(k), middle, WIDTH);
+  add_loop(k, kop, out, middle, sm_kir_chunk_end(k), 1);
+  finish(k);
+}
+
+static uint64_t next_random(uint64_t *state) {
+  *state ^= *state << 13;
+  *state ^= *state >> 7;
+  return *state ^= *state << 17;
+}
+
+/* Small numbers, powers of two, extremes, any bits; for floats NaN, infinities
+ * and zeros too. */
+static void fill(smelt_dtype dtype, unsigned char *to, uint64_t *state) {
+  size_t size = smelt_dtype_size(dtype);
+  for (size_t i = 0; i < N; i++, to += size) {
+    uint64_t bits = next_random(state), way = next_random(state) % 4;
+    const double special[] = {NAN, INFINITY, -INFINITY, 0.0, -0.0, 1e-40, 3.5, -2.5};
+    sm_word word = {.bits = way == 0 ? bits : way == 1 ? bits % 40 - 20 : (uint64_t)1 << bits % 64};
+    double value = way == 3 ? special[bits % 8] : ((double)(int64_t)(bits % 20001) - 10000) / 64;
+    if (dtype == SMELT_F32 && way) word.F32 = (float)value;
+    if (dtype == SMELT_F64 && way) word.F64 = value;
+    if (dtype == SMELT_BOOL) word.bits = bits & 1;
+    memcpy(to, &word, size);
+  }
+}
+
+static bool same(smelt_dtype dtype, const unsigned char *a, const unsigned char *b) {
+  if (memcmp(a, b, smelt_dtype_size(dtype)) == 0) return true;
+  sm_scalar x = sm_scalar_of(dtype, a), y = sm_scalar_of(dtype, b);
+  return x.kind == SM_KIND_FLOAT && isnan(x.as.f64) && isnan(y.as.f64);
+}
+
+static void check_operation(const sm_code *code, sm_kop kop, smelt_dtype in, smelt_dtype out, uint64_t *state) {
+  static unsigned char operands[3][N * 8], expected[N * 8], actual[N * 8];
+  const void *in_loops[3];
+  void *data[4];
+  int arity = sm_kop_info_of(kop)->arity;
+  for (int a = 0; a < arity; a++) {
+    fill(operand_dtype(kop, in, a), operands[a], state);
+    in_loops[a] = data[a] = operands[a];
+  }
+  data[arity] = actual;
+  sm_kop_eval(kop, in, out)(N, expected, in_loops);
+  code->entry(data, NULL, NULL, 0, N);
+  size_t size = smelt_dtype_size(out);
+  for (size_t i = 0; i < N; i++) {
+    if (same(out, expected + i * size, actual + i * size)) continue;
+    printf("%s from %s to %s, element %zu\n", sm_kop_info_of(kop)->name, smelt_dtype_name(in),
+           smelt_dtype_name(out), i);
+    CHECK(!"the bits differ");
+  }
+}
+
+/* What stays a call or a loop, and is interpreted. */
+static bool is_refused(sm_kop kop, smelt_dtype in) {
+  bool floats = sm_kind_of(in) == SM_KIND_FLOAT;
+  return (kop == SM_KOP_POW && !floats) || (kop == SM_KOP_FMOD && floats) || (kop == SM_KOP_REM && floats);
+}
+
+/* Any bits are no exponents: ldexp has a range. */
+static bool is_tried(sm_kop kop, smelt_dtype in, smelt_dtype out) {
+  bool converts = sm_kop_info_of(kop)->result == SM_RESULT_CONVERT;
+  if (!converts && (!sm_dtype_valid(in) || sm_kop_result_dtype(kop, in) != out)) return false;
+  return kop != SM_KOP_LDEXP && sm_kop_eval(kop, in, out) != NULL;
+}
+
+static void try_operation(const sm_llvm *llvm, sm_cpu_level level, sm_kop kop, smelt_dtype in, smelt_dtype out,
+                          uint64_t *state) {
+  sm_kir_kernel k;
+  sm_code code;
+  build_operation(&k, kop, in, out);
+  smelt_status status = compile(llvm, &k, level, &code);
+  CHECK_STATUS(status, is_refused(kop, in) ? SMELT_ERR_UNSUPPORTED : SMELT_OK);
+  if (status == SMELT_OK && can_run(level)) check_operation(&code, kop, in, out, state);
+  if (status == SMELT_OK) sm_code_free(&code);
+  sm_kir_free(&k);
+}
+
+static void try_all(sm_cpu_level level) {
+  sm_llvm llvm = open_llvm();
+  uint64_t state = 88172645463325252u;
+  for (int kop = 1; kop < SM_KOP_COUNT; kop++) {
+    for (int in = 1; in < SM_DTYPE_LIMIT; in++) {
+      for (int out = 1; out < SM_DTYPE_LIMIT; out++) {
+        bool tried = is_tried((sm_kop)kop, (smelt_dtype)in, (smelt_dtype)out);
+        if (tried) try_operation(&llvm, level, (sm_kop)kop, (smelt_dtype)in, (smelt_dtype)out, &state);
+      }
+    }
+  }
+  sm_llvm_close(&llvm);
+}
+
+TEST(operations_avx2) { try_all(SM_CPU_AVX2); }
+TEST(operations_avx512) { try_all(SM_CPU_AVX512); }
+
+/* --- Forms -------------------------------------------------------------------------------- */
+
+/* out[i] = scalar + a[i * n] by streaming stores, through a local buffer. */
+static void build_forms(sm_kir_kernel *k) {
+  sm_kir_init(k, &sm_malloc_allocator);
+  sm_kir_add_buffer(k, SMELT_F32, false);
+  sm_kir_add_buffer(k, SMELT_F32, true);
+  int local = sm_kir_add_local(k, SMELT_F32, WIDTH);
+  int32_t stride = sm_kir_size(k, sm_kir_add_size(k));
+  int32_t scalar = sm_kir_scalar(k, sm_kir_add_scalar(k, SMELT_F32)), zero = sm_kir_i64(k, 0);
+  int32_t i = sm_kir_for(k, sm_kir_chunk_begin(k), sm_kir_chunk_end(k), WIDTH);
+  int32_t first = sm_kir_kop(k, SM_KOP_MUL, i, stride, SM_KIR_NONE, SMELT_I64);
+  sm_kir_store(k, local, zero, SM_KIR_NONE, sm_kir_load(k, 0, first, stride, WIDTH));
+  int32_t kept = sm_kir_load(k, local, zero, SM_KIR_NONE, WIDTH);
+  int32_t wide = sm_kir_splat(k, scalar, WIDTH);
+  sm_kir_stream(k, 1, i, sm_kir_kop(k, SM_KOP_ADD, wide, kept, SM_KIR_NONE, SMELT_F32));
+  sm_kir_end(k);
+  sm_kir_fence(k);
+  finish(k);
+}
+
+TEST(strides_locals_and_streams) {
+  sm_llvm llvm = open_llvm();
+  sm_kir_kernel k;
+  build_forms(&k);
+  for (int level = SM_CPU_AVX2; level <= SM_CPU_AVX512; level++) {
+    static _Alignas(64) float a[64 * 3], out[64];
+    sm_code code;
+    CHECK_STATUS(compile(&llvm, &k, (sm_cpu_level)level, &code), SMELT_OK);
+    for (int i = 0; i < 64 * 3; i++) a[i] = (float)i;
+    int64_t stride = 3;
+    sm_word scalar = {.F32 = 0.5f};
+    if (can_run((sm_cpu_level)level)) code.entry((void *[]){a, out}, &stride, &scalar, 0, 64);
+    for (int i = 0; i < 64 && can_run((sm_cpu_level)level); i++) CHECK_F64(out[i], (float)(3 * i) + 0.5f);
+    sm_code_free(&code);
+  }
+  sm_kir_free(&k);
+  sm_llvm_close(&llvm);
+}
+
+/* --- Long kernels --------------------------------------------------------------------------- */
+
+enum { SEGMENTS = 150, TILE = 64 };
+
+/* Segments over tiles that are equal but for the slot they read and write; so
+ * many that they become functions. */
+static void build_long(sm_kir_kernel *k) {
+  sm_kir_init(k, &sm_malloc_allocator);
+  sm_kir_add_buffer(k, SMELT_F32, false);
+  sm_kir_add_buffer(k, SMELT_F32, true);
+  int slots[2] = {sm_kir_add_local(k, SMELT_F32, TILE), sm_kir_add_local(k, SMELT_F32, TILE)};
+  int32_t zero = sm_kir_i64(k, 0), size = sm_kir_i64(k, TILE);
+  int32_t tile = sm_kir_for(k, sm_kir_chunk_begin(k), sm_kir_chunk_end(k), TILE);
+  for (int s = 0; s <= SEGMENTS; s++) {
+    int32_t i = sm_kir_for(k, zero, size, WIDTH), at = sm_kir_kop(k, SM_KOP_ADD, tile, i, SM_KIR_NONE, SMELT_I64);
+    int32_t x = s ? sm_kir_load(k, slots[s % 2], i, SM_KIR_NONE, WIDTH) : sm_kir_load(k, 0, at, SM_KIR_NONE, WIDTH);
+    sm_kop kop = s % 3 == 0 ? SM_KOP_SIN : s % 3 == 1 ? SM_KOP_LOG1P : SM_KOP_TANH;
+    int32_t y = sm_kir_kop(k, kop, sm_kir_kop(k, SM_KOP_ABS, x, SM_KIR_NONE, SM_KIR_NONE, 0), SM_KIR_NONE,
+                           SM_KIR_NONE, 0);
+    if (s < SEGMENTS) sm_kir_store(k, slots[(s + 1) % 2], i, SM_KIR_NONE, y);
+    else sm_kir_store(k, 1, at, SM_KIR_NONE, y);
+    sm_kir_end(k);
+  }
+  sm_kir_end(k);
+  finish(k);
+}
+
+TEST(long_kernels_have_functions) {
+  sm_llvm llvm = open_llvm();
+  sm_kir_kernel k, primitive;
+  sm_object object;
+  sm_text text;
+  smelt_error err;
+  build_long(&k);
+  sm_text_init(&text, &sm_malloc_allocator);
+  CHECK_OK(sm_kir_expand(&k, &primitive, &err), err);
+  CHECK_OK(sm_llvm_compile(&llvm, &primitive, SM_CPU_AVX512, &sm_malloc_allocator, &object, &text, &err), err);
+  int functions = 0;
+  for (const char *p = text.data; (p = strstr(p, "define internal")) != NULL; p++) functions++;
+  /* One for each of the three kinds of segments, whatever slots they use; the first
+   * and the last segment, which read and write arguments, are others. */
+  CHECK_I64(functions, 5);
+  sm_free(&sm_malloc_allocator, object.data, object.size);
+  sm_text_free(&text);
+  sm_kir_free(&primitive);
+  sm_kir_free(&k);
+  sm_llvm_close(&llvm);
+}
+
+TEST(long_kernels_have_the_same_bits) {
+  sm_llvm llvm = open_llvm();
+  sm_kir_kernel k;
+  static float in[4 * TILE], expected[4 * TILE], actual[4 * TILE];
+  smelt_error err;
+  build_long(&k);
+  for (int i = 0; i < 4 * TILE; i++) in[i] = (float)(i - 100) / 8;
+  sm_kir_span spans[] = {{in, sizeof in}, {expected, sizeof expected}};
+  sm_kir_call call = {.buffers = spans, .begin = 0, .end = 4 * TILE};
+  CHECK_OK(sm_kir_eval(&k, &call, &err), err);
+  for (int level = SM_CPU_AVX2; level <= SM_CPU_AVX512; level++) {
+    sm_code code;
+    CHECK_STATUS(compile(&llvm, &k, (sm_cpu_level)level, &code), SMELT_OK);
+    if (can_run((sm_cpu_level)level)) {
+      memset(actual, 0, sizeof actual);
+      code.entry((void *[]){in, actual}, NULL, NULL, 0, 4 * TILE);
+      for (int i = 0; i < 4 * TILE; i++) CHECK_F64(actual[i], expected[i]);
+    }
+    sm_code_free(&code);
+  }
+  sm_kir_free(&k);
+  sm_llvm_close(&llvm);
+}
+
+TEST(no_code_for_old_processors) {
+  sm_llvm llvm = open_llvm();
+  sm_kir_kernel k;
+  sm_object object;
+  build_forms(&k);
+  CHECK_STATUS(sm_llvm_compile(&llvm, &k, SM_CPU_BASELINE, &sm_malloc_allocator, &object, NULL, NULL),
+               SMELT_ERR_UNSUPPORTED);
+  sm_kir_free(&k);
+  sm_llvm_close(&llvm);
+}
+
+TEST(no_llvm) {
+  sm_llvm llvm;
+  smelt_error err;
+  (void)setenv("SMELT_LLVM", "0", 1);
+  CHECK_STATUS(sm_llvm_open(&llvm, &err), SMELT_ERR_COMPILE);
+  CHECK_CONTAINS(err.text, "SMELT_LLVM=0");
+  (void)setenv("SMELT_LLVM", "libm.so.6", 1);
+  CHECK_STATUS(sm_llvm_open(&llvm, &err), SMELT_ERR_COMPILE);
+  CHECK_CONTAINS(err.text, "libm.so.6");
+}
+
+TEST_MAIN(CASE(operations_avx2), CASE(operations_avx512), CASE(strides_locals_and_streams),
+          CASE(long_kernels_have_functions), CASE(long_kernels_have_the_same_bits),
+          CASE(no_code_for_old_processors), CASE(no_llvm))
