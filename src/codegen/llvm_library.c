@@ -36,7 +36,8 @@ static void initialize_targets(const sm_llvm *llvm) {
 }
 
 static bool open_file(sm_llvm *llvm, const char *file) {
-  llvm->handle = dlopen(file, RTLD_LAZY | RTLD_LOCAL);
+  /* Never unmapped: LLVM registers destructors and keeps threads' data. */
+  llvm->handle = dlopen(file, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
   if (!llvm->handle) return false;
   if (!find_symbols(llvm)) {
     sm_llvm_close(llvm);

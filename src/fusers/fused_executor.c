@@ -80,9 +80,23 @@ static void run_apart(sm_fused_executor *e, sm_job *job, const sm_cluster *clust
   }
 }
 
+/* A record beyond what the device can do poisons its result, nothing else. */
+static void refuse_cluster(const sm_fused_executor *e, sm_job *job, const sm_cluster *cluster) {
+  smelt_error err;
+  sm_plan_explain(job->segment, cluster, &e->options.limits, &err);
+  sm_cause *cause = sm_cause_create(&err);
+  fail_ops(job, cluster->ops, cluster->n_ops, cause);
+  sm_cause_drop(cause);
+}
+
 static void run_cluster(sm_fused_executor *e, sm_job *job, const sm_plan *plan, const sm_cluster *cluster) {
+  bool failed = failed_input(job, cluster->ops, cluster->n_ops) != NULL;
+  if (!cluster->fuser && !failed) {
+    refuse_cluster(e, job, cluster);
+    return;
+  }
   log_block(e, job, cluster);
-  if (failed_input(job, cluster->ops, cluster->n_ops)) run_apart(e, job, cluster);
+  if (failed) run_apart(e, job, cluster);
   else run_ops(e, job, cluster->fuser, cluster->ops, cluster->n_ops, plan->written);
 }
 

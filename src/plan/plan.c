@@ -24,6 +24,7 @@ typedef struct search {
   uint64_t *members;      /* by root: bitset of records */
   int *n_members;         /* by root */
   int *bindings;          /* by root */
+  sm_reason *alone;         /* by record: why it cannot be run at all */
   edge *edges;
   size_t n_edges;
   uint32_t *list;          /* scratch: records of a candidate */
@@ -78,7 +79,7 @@ static void merge(search *s, uint32_t a, uint32_t b, int bindings) {
 /* The reason why clusters a and b cannot be one, cheapest question first. */
 static sm_fit try_merge(const search *s, uint32_t a, uint32_t b) {
   if (!s->options->fusion) return (sm_fit){.reason = SM_REASON_FUSION_OFF};
-  if (s->fuser[a] != s->fuser[b]) return (sm_fit){.reason = SM_REASON_VARIANT};
+  if (!s->fuser[a] || s->fuser[a] != s->fuser[b]) return (sm_fit){.reason = SM_REASON_VARIANT};
   if (!sm_graph_convex(&s->graph, a, b, members_of(s, a), members_of(s, b))) {
     return (sm_fit){.reason = SM_REASON_PATH};
   }
@@ -180,6 +181,7 @@ static bool allocate(search *s) {
   s->members = sm_arena_zalloc(arena, n * words, sizeof *s->members);
   s->n_members = sm_arena_zalloc(arena, n, sizeof *s->n_members);
   s->bindings = sm_arena_zalloc(arena, n, sizeof *s->bindings);
+  s->alone = sm_arena_zalloc(arena, n, sizeof *s->alone);
   s->edges = sm_arena_zalloc(arena, n_edges, sizeof *s->edges);
   s->list = sm_arena_zalloc(arena, n, sizeof *s->list);
   s->value_scratch = sm_arena_zalloc(arena, n_values, sizeof *s->value_scratch);
@@ -187,7 +189,7 @@ static bool allocate(search *s) {
   s->plan->refusals = sm_arena_zalloc(arena, n_edges, sizeof *s->plan->refusals);
   s->plan->last_reader = sm_arena_zalloc(arena, n_values, sizeof *s->plan->last_reader);
   s->plan->written = sm_arena_zalloc(arena, n_values, sizeof *s->plan->written);
-  return s->root && s->fuser && s->members && s->n_members && s->bindings && s->edges && s->list &&
+  return s->root && s->fuser && s->members && s->n_members && s->bindings && s->alone && s->edges && s->list &&
          s->value_scratch && s->contract_scratch && s->plan->refusals && s->plan->last_reader &&
          s->plan->written;
 }
@@ -199,34 +201,23 @@ static const sm_fuser *choose_fuser(const search *s, const sm_op *record) {
   return NULL;
 }
 
-static smelt_status no_fuser(const sm_op *record, smelt_error *err) {
-  return sm_error_set(err, SMELT_ERR_UNSUPPORTED, "%s: no fuser takes this operation",
-                      sm_op_row_of((sm_opcode)record->code)->name);
-}
-
-static smelt_status beyond_limit(const search *s, const sm_op *record, sm_fit fit, smelt_error *err) {
-  return sm_error_set(err, SMELT_ERR_LIMIT, "%s alone exceeds a limit: %s (est_bindings=%d/%d)",
-                      sm_op_row_of((sm_opcode)record->code)->name, sm_reason_sentence(fit.reason),
-                      fit.bindings, s->options->limits.max_bindings);
-}
-
-/* A cluster for every needed record; the limits hold for the first one too. */
-static smelt_status start_clusters(search *s, smelt_error *err) {
+/* A cluster for every needed record; the limits hold for the first one too. A
+ * record that cannot be run stays a cluster without a fuser. */
+static void start_clusters(search *s) {
   for (uint32_t op = 0; op < s->graph.n_ops; op++) {
     if (!s->graph.needed[op]) continue;
-    const sm_op *record = &s->graph.segment->ops.items[op];
     s->root[op] = op;
-    s->fuser[op] = choose_fuser(s, record);
-    if (!s->fuser[op]) return no_fuser(record, err);
+    s->fuser[op] = choose_fuser(s, &s->graph.segment->ops.items[op]);
     sm_bitset_add(members_of(s, op), op);
     s->n_members[op] = 1;
-    sm_fit fit = fit_members(s, s->fuser[op], members_of(s, op));
-    if (fit.reason != SM_REASON_NONE) return beyond_limit(s, record, fit, err);
+    sm_fit fit = {.reason = SM_REASON_VARIANT};
+    if (s->fuser[op]) fit = fit_members(s, s->fuser[op], members_of(s, op));
+    if (fit.reason != SM_REASON_NONE) s->fuser[op] = NULL;
     s->bindings[op] = fit.bindings;
+    s->alone[op] = fit.reason;
     collect_edges_of(s, op);
   }
   qsort(s->edges, s->n_edges, sizeof *s->edges, by_weight);
-  return SMELT_OK;
 }
 
 /* --- The result ---------------------------------------------------------------------------------- */
@@ -268,6 +259,7 @@ static bool emit_cluster(search *s, uint32_t root) {
   sm_plan *plan = s->plan;
   sm_cluster *c = &plan->clusters[plan->n_clusters];
   *c = (sm_cluster){.fuser = s->fuser[root], .n_ops = s->n_members[root], .bindings = s->bindings[root]};
+  if (!c->fuser) c->refused = s->alone[root];
   list_members(s, members_of(s, root));
   c->ops = sm_arena_copy(&plan->arena, s->list, (size_t)c->n_ops * sizeof *c->ops);
   if (!c->ops) return false;
@@ -312,10 +304,20 @@ smelt_status sm_plan_make(const sm_segment *segment, const sm_plan_options *opti
   sm_arena_init(&out->arena, allocator);
   search s = {.options = options, .plan = out};
   if (!sm_graph_build(&s.graph, segment, &out->arena) || !allocate(&s)) return sm_error_memory(err, "a plan");
-  SM_TRY(start_clusters(&s, err));
+  start_clusters(&s);
   contract_edges(&s);
   join_independent(&s);
   return order_clusters(&s, err);
 }
 
 void sm_plan_free(sm_plan *plan) { sm_arena_free(&plan->arena); }
+
+smelt_status sm_plan_explain(const sm_segment *segment, const sm_cluster *cluster, const sm_limits *limits,
+                             smelt_error *err) {
+  const char *name = sm_op_row_of((sm_opcode)segment->ops.items[cluster->ops[0]].code)->name;
+  if (cluster->refused == SM_REASON_VARIANT) {
+    return sm_error_set(err, SMELT_ERR_UNSUPPORTED, "%s: no fuser takes this operation", name);
+  }
+  return sm_error_set(err, SMELT_ERR_LIMIT, "%s alone exceeds a limit: %s (est_bindings=%d/%d)", name,
+                      sm_reason_sentence(cluster->refused), cluster->bindings, limits->max_bindings);
+}

@@ -24,7 +24,8 @@
 #include "plan/fuser.h"
 
 typedef struct sm_cluster {
-  const sm_fuser *fuser;
+  const sm_fuser *fuser;  /* NULL: a single record that cannot be run, for the reason `refused` */
+  sm_reason refused;
   uint32_t *ops;     /* ascending */
   int n_ops;
   int bindings;      /* estimated */
@@ -56,11 +57,14 @@ typedef struct sm_plan_options {
   bool fusion;
 } sm_plan_options;
 
-/* The plan is the caller's to free, also on failure. ERR_MEMORY; ERR_LIMIT or
- * ERR_UNSUPPORTED if a single record cannot be run by any fuser. */
+/* The plan is the caller's to free, also on failure. ERR_MEMORY. */
 smelt_status sm_plan_make(const sm_segment *segment, const sm_plan_options *options,
                           const sm_allocator *allocator, sm_plan *out, smelt_error *err);
 void sm_plan_free(sm_plan *plan);
+
+/* Why a cluster without a fuser cannot be run: ERR_UNSUPPORTED or ERR_LIMIT. */
+smelt_status sm_plan_explain(const sm_segment *segment, const sm_cluster *cluster, const sm_limits *limits,
+                             smelt_error *err);
 
 /* One line a cluster: its fuser, operations, values read and written, bytes. */
 void sm_plan_print(sm_text *text, const sm_segment *segment, const sm_plan *plan);

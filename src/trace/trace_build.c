@@ -64,8 +64,8 @@ static int32_t push(builder *b, sm_block *block, sm_step step) {
   return (int32_t)block->steps.len - 1;
 }
 
-/* An equal step that is there already: reads, literals, the index and what widens
- * a half are shared. */
+/* An equal step that is there already: reads, literals, the index and casts of the
+ * builder's own are shared. */
 static int32_t find_step(const sm_block *block, const sm_step *step) {
   for (size_t i = 0; i < block->steps.len; i++) {
     const sm_step *s = &block->steps.items[i];
@@ -116,6 +116,16 @@ static int32_t read_scalar(builder *b, sm_block *block, const sm_operand *o) {
   return push(b, block, make_leaf(SM_STEP_SCALAR, o->dtype, index));
 }
 
+static smelt_dtype dtype_of(const sm_block *block, int32_t local) { return block->steps.items[local].dtype; }
+
+static int32_t cast(builder *b, sm_block *block, int32_t local, smelt_dtype to) {
+  return share(b, block,
+               (sm_step){.kind = SM_STEP_COMPUTE,
+                         .kop = SM_KOP_CAST,
+                         .dtype = to,
+                         .args = {local, SM_NO_LOCAL, SM_NO_LOCAL}});
+}
+
 /* --- Records ------------------------------------------------------------------------- */
 
 typedef struct lowering {
@@ -142,19 +152,7 @@ static int32_t lower_arg(lowering *l, const sm_expr_arg *arg) {
   }
   int32_t index = share(l->b, l->block, make_leaf(SM_STEP_INDEX, SMELT_I64, 0));
   if (arg->dtype == SMELT_I64 || index == SM_NO_LOCAL) return index;
-  return push(l->b, l->block,
-              (sm_step){.kind = SM_STEP_COMPUTE, .kop = SM_KOP_CAST, .dtype = arg->dtype,
-                        .args = {index, SM_NO_LOCAL, SM_NO_LOCAL}});
-}
-
-static smelt_dtype dtype_of(const sm_block *block, int32_t local) { return block->steps.items[local].dtype; }
-
-static int32_t cast(builder *b, sm_block *block, int32_t local, smelt_dtype to) {
-  return share(b, block,
-               (sm_step){.kind = SM_STEP_COMPUTE,
-                         .kop = SM_KOP_CAST,
-                         .dtype = to,
-                         .args = {local, SM_NO_LOCAL, SM_NO_LOCAL}});
+  return cast(l->b, l->block, index, arg->dtype);
 }
 
 /* A half operand as f32, which it may have stayed. */

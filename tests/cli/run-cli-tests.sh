@@ -156,6 +156,8 @@ refuses 'foo' eval 1 --device foo
 prints -1 eval -- -x x=1
 prints 2 eval --seed 0x10 --device ref --no-fusion x x=2
 refuses "--mode: there is no mode 'loose', but strict, default and fast" eval 1 --mode loose
+refuses "--mode: there is no mode 'loose'" run --mode loose x.smt
+refuses "--mode: there is no mode 'loose'" lab ir --mode loose
 breaks 'standard output' eval 1
 
 # --- Values --------------------------------------------------------------------------

@@ -120,6 +120,7 @@ TEST(old_sizes_leave) {
 TEST(settings) {
   smelt_error err = {0};
   sm_host_pool *pool;
+  (void)unsetenv("SMELT_GUARD");
   CHECK_I64(setenv("SMELT_CACHE_BYTES", "65536", 1), 0);
   CHECK_OK(sm_host_pool_create(&sm_malloc_allocator, NULL, &pool, &err), err);
   sm_host_pool_free(pool, get(pool, 65536), 65536);

@@ -269,7 +269,28 @@ TEST(a_failed_launch_leaves_its_kernel) {
   close_stream(&f);
 }
 
-TEST_MAIN(CASE(a_failed_launch_poisons_its_results_only), CASE(what_does_not_depend_on_a_failure_runs),
+/* A record that binds more than the device can is poisoned with what depends on
+ * it; the rest of the segment is computed. */
+TEST(a_record_beyond_a_limit_poisons_its_results_only) {
+  fixture f;
+  smelt_error err;
+  open_stream(&f, 256, true);
+  f.executor.options.limits.max_bindings = 3; /* two tensors and the metadata */
+  sm_tensor *sum = call(&f, SM_OP_ADD, input(&f, 2, 1), input(&f, 2, 5));
+  sm_tensor *root = call(&f, SM_OP_ABS, keep(sum), NULL);
+  sm_tensor *other = call(&f, SM_OP_NEGATIVE, input(&f, 3, 1), NULL);
+  flush(&f);
+  check_values(other, -1, -1);
+  CHECK_STATUS(sm_stream_resolve(sum, &err), SMELT_ERR_LIMIT);
+  CHECK_STR(err.text, "add alone exceeds a limit: binding limit of the device (est_bindings=4/3)");
+  CHECK_STATUS(sm_stream_resolve(root, &err), SMELT_ERR_LIMIT);
+  CHECK(sum->cause == root->cause);
+  sm_stream_drop(sum);
+  sm_stream_drop(root);
+  close_stream(&f);
+}
+
+TEST_MAIN(CASE(a_record_beyond_a_limit_poisons_its_results_only), CASE(a_failed_launch_poisons_its_results_only), CASE(what_does_not_depend_on_a_failure_runs),
           CASE(exactly_what_depends_on_a_failure_is_poisoned), CASE(temporaries_of_failed_launches_are_freed),
           CASE(a_poisoned_tensor_poisons_what_is_recorded_later), CASE(a_failed_compilation_is_tried_again),
           CASE(a_failed_launch_leaves_its_kernel))

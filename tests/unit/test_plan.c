@@ -325,8 +325,11 @@ TEST(limits_hold_for_the_first_operation) {
     uint32_t uses[] = {source(&f, 4), source(&f, 4), source(&f, 4)};
     keep(&f, record(&f, SM_OP_CLIP, uses, 3, 4));
     f.options.limits.max_bindings = limit;
-    smelt_status status = sm_plan_make(&f.seg, &f.options, &sm_malloc_allocator, &f.plan, &err);
-    CHECK_STATUS(status, limit < 5 ? SMELT_ERR_LIMIT : SMELT_OK);
+    CHECK_OK(sm_plan_make(&f.seg, &f.options, &sm_malloc_allocator, &f.plan, &err), err);
+    CHECK_I64(f.plan.n_clusters, 1);
+    CHECK((f.plan.clusters[0].fuser == NULL) == (limit < 5));
+    if (limit < 5)
+      CHECK_STATUS(sm_plan_explain(&f.seg, &f.plan.clusters[0], &f.options.limits, &err), SMELT_ERR_LIMIT);
     if (limit == 4)
       CHECK_STR(err.text, "clip alone exceeds a limit: binding limit of the device (est_bindings=5/4)");
     close_fixture(&f);
@@ -338,7 +341,9 @@ TEST(an_operation_nobody_takes) {
   fixture f;
   open_fixture(&f);
   keep(&f, op1(&f, SM_OP_COS, source(&f, 4)));
-  CHECK_STATUS(sm_plan_make(&f.seg, &f.options, &sm_malloc_allocator, &f.plan, &err), SMELT_ERR_UNSUPPORTED);
+  CHECK_OK(sm_plan_make(&f.seg, &f.options, &sm_malloc_allocator, &f.plan, &err), err);
+  CHECK(f.plan.clusters[0].fuser == NULL);
+  CHECK_STATUS(sm_plan_explain(&f.seg, &f.plan.clusters[0], &f.options.limits, &err), SMELT_ERR_UNSUPPORTED);
   CHECK_STR(err.text, "cos: no fuser takes this operation");
   close_fixture(&f);
 }
