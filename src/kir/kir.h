@@ -49,6 +49,8 @@ typedef enum sm_kir_kind {
   SM_KIR_KOP,          /* kop applied to args, lane by lane */
   SM_KIR_LOAD,         /* lane l is buffer[args[0] + l * stride]; stride is args[1], NONE means 1 */
   SM_KIR_STORE,        /* buffer[args[0] + l * stride] = lane l of args[2]; stride as for LOAD; no value */
+  SM_KIR_PREFETCH,     /* buffer[args[0]] and so on, type.width elements, will be loaded soon: a hint, also
+                          beyond the buffer's end; no value */
   SM_KIR_FENCE,        /* streaming stores before it are visible to all after it; no value */
   SM_KIR_KIND_COUNT
 } sm_kir_kind;
@@ -113,6 +115,7 @@ int32_t sm_kir_kop(sm_kir_kernel *k, sm_kop kop, int32_t a, int32_t b, int32_t c
 int32_t sm_kir_load(sm_kir_kernel *k, int buffer, int32_t index, int32_t stride, int width);
 void sm_kir_store(sm_kir_kernel *k, int buffer, int32_t index, int32_t stride, int32_t value);
 void sm_kir_stream(sm_kir_kernel *k, int buffer, int32_t index, int32_t value);
+void sm_kir_prefetch(sm_kir_kernel *k, int buffer, int32_t index, int width);
 void sm_kir_fence(sm_kir_kernel *k);
 
 /* ERR_MEMORY if building ran out of memory. */
@@ -122,7 +125,8 @@ smelt_status sm_kir_finish(sm_kir_kernel *k, smelt_error *err);
 
 /* --- Reading ------------------------------------------------------------------ */
 static inline bool sm_kir_defines_value(const sm_kir_ins *ins) {
-  return ins->kind != SM_KIR_END && ins->kind != SM_KIR_STORE && ins->kind != SM_KIR_FENCE;
+  return ins->kind != SM_KIR_END && ins->kind != SM_KIR_STORE && ins->kind != SM_KIR_PREFETCH &&
+         ins->kind != SM_KIR_FENCE;
 }
 /* kir_verify.c: ERR_INTERNAL naming the instruction that breaks an invariant. */
 smelt_status sm_kir_verify(const sm_kir_kernel *k, smelt_error *err);

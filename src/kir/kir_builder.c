@@ -130,10 +130,14 @@ int32_t sm_kir_kop(sm_kir_kernel *k, sm_kop kop, int32_t a, int32_t b, int32_t c
   return add(k, ins);
 }
 
-int32_t sm_kir_load(sm_kir_kernel *k, int buffer, int32_t index, int32_t stride, int width) {
+static smelt_dtype buffer_dtype(const sm_kir_kernel *k, int buffer) {
   bool exists = buffer >= 0 && (size_t)buffer < k->buffers.len;
-  smelt_dtype dtype = exists ? k->buffers.items[buffer].dtype : SMELT_DTYPE_NONE;
-  sm_kir_ins ins = make(SM_KIR_LOAD, (sm_kir_type){dtype, width_of(width)}, index, stride, SM_KIR_NONE);
+  return exists ? k->buffers.items[buffer].dtype : SMELT_DTYPE_NONE;
+}
+
+int32_t sm_kir_load(sm_kir_kernel *k, int buffer, int32_t index, int32_t stride, int width) {
+  sm_kir_type type = {buffer_dtype(k, buffer), width_of(width)};
+  sm_kir_ins ins = make(SM_KIR_LOAD, type, index, stride, SM_KIR_NONE);
   ins.buffer = buffer_of(buffer);
   return add(k, ins);
 }
@@ -151,6 +155,13 @@ void sm_kir_store(sm_kir_kernel *k, int buffer, int32_t index, int32_t stride, i
 
 void sm_kir_stream(sm_kir_kernel *k, int buffer, int32_t index, int32_t value) {
   add_store(k, buffer, index, SM_KIR_NONE, value, true);
+}
+
+void sm_kir_prefetch(sm_kir_kernel *k, int buffer, int32_t index, int width) {
+  sm_kir_ins ins = make(SM_KIR_PREFETCH, (sm_kir_type){buffer_dtype(k, buffer), width_of(width)}, index,
+                        SM_KIR_NONE, SM_KIR_NONE);
+  ins.buffer = buffer_of(buffer);
+  (void)add(k, ins);
 }
 
 void sm_kir_fence(sm_kir_kernel *k) { (void)add(k, make_leaf(SM_KIR_FENCE, (sm_kir_type){SMELT_DTYPE_NONE, 0})); }

@@ -223,6 +223,7 @@ static smelt_status run_ins(machine *m, const sm_kir_ins *ins) {
     case SM_KIR_KOP: run_kop(m, ins); break;
     case SM_KIR_LOAD: return run_load(m, ins);
     case SM_KIR_STORE: return run_store(m, ins);
+    case SM_KIR_PREFETCH:
     case SM_KIR_FENCE: break;
     case SM_KIR_KIND_COUNT: break;
   }

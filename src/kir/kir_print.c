@@ -96,6 +96,11 @@ static void print_ins(sm_text *text, const sm_kir_ins *ins) {
       sm_text_addf(text, " step %" PRId64 " {", ins->imm.step);
       break;
     case SM_KIR_END: sm_text_add(text, "}"); break;
+    case SM_KIR_PREFETCH:
+      sm_text_add(text, "prefetch");
+      print_type(text, ins->type);
+      print_place(text, ins);
+      break;
     case SM_KIR_FENCE: sm_text_add(text, "fence"); break;
     case SM_KIR_SPLAT: print_typed(text, "splat", ins); break;
     case SM_KIR_IOTA: print_typed(text, "iota", ins); break;

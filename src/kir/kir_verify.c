@@ -207,6 +207,9 @@ static smelt_status check_ins(verifier *v) {
     case SM_KIR_KOP: return check_kop(v);
     case SM_KIR_LOAD: SM_TRY(check_access(v)); return check_unused(v, 2);
     case SM_KIR_STORE: return check_store(v);
+    case SM_KIR_PREFETCH:
+      SM_TRY(check_access(v));
+      return check_unused(v, 1);
     case SM_KIR_FENCE: SM_TRY(expect_type(v, no_type)); return check_unused(v, 0);
     default: return fault(v, "there is no kind %u", (unsigned)v->ins->kind);
   }

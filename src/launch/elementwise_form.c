@@ -8,10 +8,10 @@
 
 enum {
   ONE_LOOP_COST = 40,   /* up to here rounds overlap by themselves */
-  TILE = 512,           /* elements; inputs and slots stay in the first-level cache */
+  TILE = 768,           /* elements; inputs and slots stay in the first-level cache */
   SEGMENT_COST = 28,    /* of segments that have expensive steps */
   CHEAP_STEP_COST = 4,  /* a chain of such steps waits for latency, not for throughput; */
-  CHEAP_SEGMENT = 12,   /* it is cut more finely, because */
+  CHEAP_SEGMENT = 16,   /* it is cut more finely, because */
   UNROLL = 16,          /* so many vectors side by side hide the latency, */
   LIVE_VECTORS = 28,    /* as far as they fit into 32 registers */
 };

@@ -489,6 +489,29 @@ TEST(refuses_bad_indices) {
               "argument 0, %7, is f32x2, not f32x1");
 }
 
+/* A hint may lie anywhere, and does nothing. */
+TEST(prefetch_is_a_hint) {
+  sm_kir_kernel k;
+  sm_text text;
+  smelt_error err;
+  float element = 1;
+  sm_kir_init(&k, &sm_malloc_allocator);
+  (void)snprintf(k.name, sizeof k.name, "hint");
+  sm_kir_add_buffer(&k, SMELT_F32, false);
+  sm_kir_prefetch(&k, 0, sm_kir_i64(&k, 1000000), 16);
+  CHECK_OK(sm_kir_finish(&k, &err), err);
+  sm_kir_span span = {&element, sizeof element};
+  CHECK_OK(sm_kir_eval(&k, &(sm_kir_call){.buffers = &span}, &err), err);
+  sm_text_init(&text, &sm_malloc_allocator);
+  sm_kir_print(&text, &k);
+  CHECK_STR(text.data, "kernel hint(b0 f32) {\n  %0 = const i64 1000000\n  prefetch f32x16 b0[%0]\n}\n");
+  sm_text_free(&text);
+  k.ins.items[1].buffer = 1;
+  CHECK_STATUS(sm_kir_verify(&k, &err), SMELT_ERR_INTERNAL);
+  CHECK_CONTAINS(err.text, "there is no buffer 1");
+  sm_kir_free(&k);
+}
+
 TEST(refuses_bad_places) {
   CHECK_FAULT(I_SIZE, ins[I_SIZE].imm.index = 1, "there is no size argument 1");
   CHECK_FAULT(I_SIZE, ins[I_SIZE].imm.index = -1, "there is no size argument -1");
@@ -496,7 +519,7 @@ TEST(refuses_bad_places) {
   CHECK_FAULT(I_LOAD, ins[I_LOAD].buffer = 2, "there is no buffer 2");
   CHECK_FAULT(I_STORE, ins[I_STORE].buffer = UINT16_MAX, "there is no buffer 65535");
   CHECK_FAULT(I_STORE, ins[I_STORE].buffer = 0, "buffer 0 is read-only");
-  CHECK_FAULT(I_LOAD, ins[I_LOAD].kind = SM_KIR_KIND_COUNT, "there is no kind 13");
+  CHECK_FAULT(I_LOAD, ins[I_LOAD].kind = SM_KIR_KIND_COUNT, "there is no kind 14");
 }
 
 TEST(refuses_bad_loops) {
@@ -787,7 +810,7 @@ TEST_MAIN(CASE(main_loop_and_tail), CASE(strided_loads), CASE(strided_stores), C
           CASE(loop_rounds), CASE(many_open_loops), CASE(casts_choices_tests), CASE(empty_kernel),
           CASE(stores_outside), CASE(loads_outside), CASE(refuses_bad_references),
           CASE(refuses_too_many_arguments), CASE(refuses_bad_operands), CASE(refuses_bad_types),
-          CASE(refuses_bad_indices), CASE(refuses_bad_places), CASE(refuses_bad_loops),
+          CASE(refuses_bad_indices), CASE(prefetch_is_a_hint), CASE(refuses_bad_places), CASE(refuses_bad_loops),
           CASE(refuses_bad_signatures), CASE(refuses_bad_calls_of_the_builder),
           CASE(agrees_with_the_table_of_kops), CASE(prints), CASE(prints_refused_kernels),
           CASE(prints_constants), CASE(constants_read_back), CASE(equal_kernels_hash_equal),

@@ -167,7 +167,7 @@ TEST(operations_avx512) { try_all(SM_CPU_AVX512); }
 
 /* --- Forms -------------------------------------------------------------------------------- */
 
-/* out[i] = scalar + a[i * n] by streaming stores, through a local buffer. */
+/* out[i] = scalar + a[i * n] by streaming stores, through a local buffer, with a hint. */
 static void build_forms(sm_kir_kernel *k) {
   sm_kir_init(k, &sm_malloc_allocator);
   sm_kir_add_buffer(k, SMELT_F32, false);
@@ -180,6 +180,7 @@ static void build_forms(sm_kir_kernel *k) {
   sm_kir_store(k, local, zero, SM_KIR_NONE, sm_kir_load(k, 0, first, stride, WIDTH));
   int32_t kept = sm_kir_load(k, local, zero, SM_KIR_NONE, WIDTH);
   int32_t wide = sm_kir_splat(k, scalar, WIDTH);
+  sm_kir_prefetch(k, 0, first, WIDTH);
   sm_kir_stream(k, 1, i, sm_kir_kop(k, SM_KOP_ADD, wide, kept, SM_KIR_NONE, SMELT_F32));
   sm_kir_end(k);
   sm_kir_fence(k);
