@@ -21,11 +21,12 @@ typedef struct test_case {
 } test_case;
 
 #define TEST(name) static void name(void)
-#define CASE(name) {#name, name}
-#define TEST_MAIN(...)                                                              \
-  int main(int argc, char **argv) {                                                 \
-    static const test_case cases[] = {__VA_ARGS__};                                 \
-    return test_main(argc, argv, cases, sizeof cases / sizeof cases[0]);            \
+#define CASE(name) \
+  { #name, name }
+#define TEST_MAIN(...)                                                   \
+  int main(int argc, char **argv) {                                      \
+    static const test_case cases[] = {__VA_ARGS__};                      \
+    return test_main(argc, argv, cases, sizeof cases / sizeof cases[0]); \
   }
 
 int test_main(int argc, char **argv, const test_case *cases, size_t n);
@@ -53,7 +54,6 @@ void test_check_str(const char *file, int line, const char *what, const char *ac
 void test_check_contains(const char *file, int line, const char *what, const char *text, const char *part);
 void test_check_status(const char *file, int line, const char *what, smelt_status actual,
                        smelt_status expected);
-void test_check_ok(const char *file, int line, const char *what, smelt_status actual,
-                   const smelt_error *err);
+void test_check_ok(const char *file, int line, const char *what, smelt_status actual, const smelt_error *err);
 
 #endif

@@ -28,18 +28,18 @@ typedef enum smelt_switch { SMELT_DEFAULT = 0, SMELT_ON = 1, SMELT_OFF = 2 } sme
 /* Options of a context. Zero means the default; start from
  * SMELT_CONTEXT_DESC_INIT so that new members stay compatible. */
 typedef struct smelt_context_desc {
-  size_t size;              /* sizeof(smelt_context_desc) */
-  const char *device;       /* "cpu" (default), "ref", "null:PROFILE" */
-  smelt_switch fusion;      /* default on; SMELT_FUSION=0 turns the default off */
-  uint64_t seed;            /* of rand and randn; 0 is a seed like any other */
-  int64_t max_ops;          /* recorded operations per kernel, default 256 */
-  int64_t max_segment_ops;  /* recorded operations per segment, default 512 */
-  const char *log;          /* categories, as in SMELT_LOG: "register,block,launch" */
-  smelt_log_fn *log_fn;     /* where log lines go, default: stderr */
-  void *log_user;           /* first argument of log_fn */
-  smelt_alloc_fn *alloc;    /* host bookkeeping memory, default: malloc */
-  void *alloc_user;         /* first argument of alloc */
-  smelt_mode mode;          /* default: SMELT_MODE=strict|default|fast, or SMELT_MODE_DEFAULT */
+  size_t size;             /* sizeof(smelt_context_desc) */
+  const char *device;      /* "cpu" (default), "ref", "null:PROFILE" */
+  smelt_switch fusion;     /* default on; SMELT_FUSION=0 turns the default off */
+  uint64_t seed;           /* of rand and randn; 0 is a seed like any other */
+  int64_t max_ops;         /* recorded operations per kernel, default 256 */
+  int64_t max_segment_ops; /* recorded operations per segment, default 512 */
+  const char *log;         /* categories, as in SMELT_LOG: "register,block,launch" */
+  smelt_log_fn *log_fn;    /* where log lines go, default: stderr */
+  void *log_user;          /* first argument of log_fn */
+  smelt_alloc_fn *alloc;   /* host bookkeeping memory, default: malloc */
+  void *alloc_user;        /* first argument of alloc */
+  smelt_mode mode;         /* default: SMELT_MODE=strict|default|fast, or SMELT_MODE_DEFAULT */
 } smelt_context_desc;
 
 #define SMELT_CONTEXT_DESC_INIT \
@@ -72,20 +72,21 @@ SMELT_API const char *smelt_device_name(const smelt_context *ctx);
 /* What happened so far. All numbers since the context was created, except the
  * live_ ones. */
 typedef struct smelt_counters {
-  size_t size;                /* sizeof(smelt_counters), set by the caller */
-  uint64_t operations;        /* recorded operations */
-  uint64_t segments;          /* segments that ended with work in them */
-  uint64_t launches;          /* entries into the device driver */
-  uint64_t kernels_compiled;  /* kernels that were not in a cache */
-  uint64_t explorations;      /* segments for which a plan was searched */
-  uint64_t bytes_read;        /* by launches, from tensor memory */
-  uint64_t bytes_written;     /* by launches, to tensor memory */
-  uint64_t misuses;           /* stale or invalid references passed in */
-  uint64_t live_references;   /* references not yet taken or dropped */
-  uint64_t live_bytes;        /* tensor memory in use */
+  size_t size;               /* sizeof(smelt_counters), set by the caller */
+  uint64_t operations;       /* recorded operations */
+  uint64_t segments;         /* segments that ended with work in them */
+  uint64_t launches;         /* entries into the device driver */
+  uint64_t kernels_compiled; /* kernels that were not in a cache */
+  uint64_t explorations;     /* segments for which a plan was searched */
+  uint64_t bytes_read;       /* by launches, from tensor memory */
+  uint64_t bytes_written;    /* by launches, to tensor memory */
+  uint64_t misuses;          /* stale or invalid references passed in */
+  uint64_t live_references;  /* references not yet taken or dropped */
+  uint64_t live_bytes;       /* tensor memory in use */
 } smelt_counters;
 
-#define SMELT_COUNTERS_INIT { sizeof(smelt_counters), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+#define SMELT_COUNTERS_INIT \
+  { sizeof(smelt_counters), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* Fills `out`. ERR_ARGUMENT if a pointer is NULL or `size` is unknown.
  * Thread-safe. */

@@ -74,8 +74,8 @@ SMELT_API SMELT_GIVES smelt_tensor *smelt_scalar_bool(bool value);
 SMELT_API smelt_status smelt_read(const smelt_tensor *t, smelt_dtype dtype, void *buf, size_t bytes,
                                   smelt_error *err);
 /* The same as the reference's last use. */
-SMELT_API SMELT_TAKES(1) smelt_status smelt_into_host(smelt_tensor *t, smelt_dtype dtype, void *buf,
-                                                      size_t bytes, smelt_error *err);
+SMELT_API SMELT_TAKES(1) smelt_status
+    smelt_into_host(smelt_tensor *t, smelt_dtype dtype, void *buf, size_t bytes, smelt_error *err);
 /* The value of a tensor with one element. ERR_SHAPE if it has more or none;
  * ERR_DTYPE for _i64 of a float tensor or of a u64 beyond INT64_MAX; _f64 takes
  * any number, _bool any dtype (not equal to zero). */
@@ -110,20 +110,20 @@ SMELT_API int64_t smelt_count(const smelt_tensor *t);
 
 /* Attributes of an operation; which ones are read is in smelt_op_info.attrs. */
 typedef struct smelt_attrs {
-  size_t size;         /* sizeof(smelt_attrs) */
-  smelt_dtype dtype;   /* 't' */
-  int rank;            /* 's': the shape, with dims */
+  size_t size;       /* sizeof(smelt_attrs) */
+  smelt_dtype dtype; /* 't' */
+  int rank;          /* 's': the shape, with dims */
   const int64_t *dims;
 } smelt_attrs;
 
 /* One operation of the table. Strings are static. */
 typedef struct smelt_op_info {
-  const char *name;      /* "add": the function is smelt_add */
-  const char *operands;  /* one letter an operand: T tensor, A tensor or scalar, B bool tensor,
-                            S scalar only */
-  const char *attrs;     /* one letter an attribute: t dtype, s shape */
-  const char *family;    /* "Numeric", as the log names it */
-  const char *doc;       /* one sentence */
+  const char *name;     /* "add": the function is smelt_add */
+  const char *operands; /* one letter an operand: T tensor, A tensor or scalar, B bool tensor,
+                           S scalar only */
+  const char *attrs;    /* one letter an attribute: t dtype, s shape */
+  const char *family;   /* "Numeric", as the log names it */
+  const char *doc;      /* one sentence */
 } smelt_op_info;
 
 /* The number of operations and the i-th of them (NULL beyond). Thread-safe. */

@@ -125,9 +125,7 @@ static sm_executor make_executor(smelt_context *ctx, const smelt_context_desc *d
 /* "fusion<cpu<llvm>>", "cpu<llvm>", "ref". */
 static void name_device(smelt_context *ctx) {
   const sm_driver *driver = ctx->device.driver;
-  const char *format = !driver->runs_kernels        ? "%s"
-                       : ctx->fused.options.fusion ? "fusion<%s<%s>>"
-                                                    : "%s<%s>";
+  const char *format = !driver->runs_kernels ? "%s" : ctx->fused.options.fusion ? "fusion<%s<%s>>" : "%s<%s>";
   const char *detail = ctx->device.detail ? ctx->device.detail : ctx->device.profile->name;
   (void)snprintf(ctx->name, sizeof ctx->name, format, driver->name, detail);
 }
@@ -137,7 +135,8 @@ static smelt_status init_stream(smelt_context *ctx, const smelt_context_desc *de
       .max_ops = desc->max_segment_ops ? desc->max_segment_ops : SM_MAX_SEGMENT_OPS,
       .max_bytes = sm_os_memory() / 4,
   };
-  if (!sm_stream_init(&ctx->stream, &ctx->allocator, &ctx->log, &ctx->counters, make_executor(ctx, desc), options)) {
+  if (!sm_stream_init(&ctx->stream, &ctx->allocator, &ctx->log, &ctx->counters, make_executor(ctx, desc),
+                      options)) {
     return sm_error_memory(err, "a lock");
   }
   ctx->stream.owner = ctx;
@@ -192,8 +191,8 @@ static smelt_status describe_leaks(const smelt_context *ctx, smelt_error *err) {
                  sm_shape_text(shape, t->dtype, &t->shape), t->origin);
     separator = ", ";
   }
-  smelt_status status = sm_error_set(err, SMELT_ERR_LEAK, "%" PRIu64 " reference%s leaked%s", n,
-                                     n == 1 ? "" : "s", text.data);
+  smelt_status status =
+      sm_error_set(err, SMELT_ERR_LEAK, "%" PRIu64 " reference%s leaked%s", n, n == 1 ? "" : "s", text.data);
   sm_text_free(&text);
   return status;
 }

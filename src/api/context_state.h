@@ -16,13 +16,13 @@ struct smelt_context {
   sm_log log;
   sm_counters counters;
   sm_device device;
-  sm_fused_executor fused;  /* where the driver runs kernels, */
-  sm_op_executor ops;       /* and where it runs records */
+  sm_fused_executor fused; /* where the driver runs kernels, */
+  sm_op_executor ops;      /* and where it runs records */
   sm_stream stream;
   bool fusion;
   smelt_mode mode;
-  char name[96];            /* smelt_device_name */
-  smelt_context *next;      /* in the list of living contexts */
+  char name[96];       /* smelt_device_name */
+  smelt_context *next; /* in the list of living contexts */
 };
 
 /* Counts and logs a misuse for `owner`, if that is a living context. */

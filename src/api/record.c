@@ -54,7 +54,8 @@ static smelt_status fold(const taken_call *call, sm_scalar *out, smelt_error *er
     operands[i] = (sm_call_operand){.is_scalar = true, .scalar = call->targets[i].scalar};
   }
   SM_TRY(sm_infer(call->code, operands, call->n, NULL, &inferred, err));
-  SM_TRY(sm_expr_compile(sm_op_row_of(call->code)->expr, inferred.operand, call->n, inferred.dtype, &expr, err));
+  SM_TRY(
+      sm_expr_compile(sm_op_row_of(call->code)->expr, inferred.operand, call->n, inferred.dtype, &expr, err));
   fold_steps(&expr, &inferred, &result);
   *out = sm_scalar_of(inferred.dtype, &result);
   return SMELT_OK;

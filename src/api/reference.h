@@ -47,8 +47,7 @@ void sm_target_release(sm_target target);
 
 /* Looks without taking on behalf of `user`; nothing is handed over. A stale
  * token gives ERR_STALE, counted and logged like a stale take. */
-smelt_status sm_reference_peek(const smelt_tensor *token, const char *user, sm_target *out,
-                               smelt_error *err);
+smelt_status sm_reference_peek(const smelt_tensor *token, const char *user, sm_target *out, smelt_error *err);
 
 /* Makes every token of tensors that belong to `owner` (stream->owner) stale.
  * Called when a context is destroyed. */

@@ -16,9 +16,7 @@ static void *use_malloc(void *user, void *ptr, size_t old, size_t size) {
 
 const sm_allocator sm_malloc_allocator = {use_malloc, NULL};
 
-void *sm_alloc(const sm_allocator *a, size_t size) {
-  return a->fn(a->user, NULL, 0, size ? size : 1);
-}
+void *sm_alloc(const sm_allocator *a, size_t size) { return a->fn(a->user, NULL, 0, size ? size : 1); }
 
 void *sm_calloc(const sm_allocator *a, size_t n, size_t size) {
   size_t bytes;

@@ -8,7 +8,7 @@ enum { CHUNK_BYTES = 16 * 1024, ALIGN = alignof(max_align_t) };
 
 struct sm_chunk {
   sm_chunk *next;
-  size_t size;  /* of data */
+  size_t size; /* of data */
   size_t used;
   alignas(max_align_t) unsigned char data[];
 };

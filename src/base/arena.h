@@ -14,8 +14,8 @@ typedef struct sm_chunk sm_chunk;
 
 typedef struct sm_arena {
   const sm_allocator *allocator;
-  sm_chunk *first;    /* all chunks, in order of use */
-  sm_chunk *current;  /* the one being filled, NULL while empty */
+  sm_chunk *first;   /* all chunks, in order of use */
+  sm_chunk *current; /* the one being filled, NULL while empty */
 } sm_arena;
 
 void sm_arena_init(sm_arena *arena, const sm_allocator *allocator);

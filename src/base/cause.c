@@ -3,8 +3,7 @@
 
 /* Its count is never touched: it is recognised by address. */
 static sm_cause out_of_memory = {
-    .refs = 1,
-    .error = {.code = SMELT_ERR_MEMORY, .text = "out of memory: no room for an error message"}};
+    .refs = 1, .error = {.code = SMELT_ERR_MEMORY, .text = "out of memory: no room for an error message"}};
 
 sm_cause *sm_cause_of_memory(void) { return &out_of_memory; }
 

@@ -20,7 +20,8 @@ smelt_status sm_error_memory(smelt_error *err, const char *what) {
 const char *smelt_status_name(smelt_status status) {
   switch (status) {
 #define STATUS(id, value, meaning) \
-  case SMELT_##id: return "SMELT_" #id;
+  case SMELT_##id:                 \
+    return "SMELT_" #id;
 #include "smelt/status.def"
 #undef STATUS
   }
@@ -30,7 +31,8 @@ const char *smelt_status_name(smelt_status status) {
 const char *smelt_status_text(smelt_status status) {
   switch (status) {
 #define STATUS(id, value, meaning) \
-  case SMELT_##id: return meaning;
+  case SMELT_##id:                 \
+    return meaning;
 #include "smelt/status.def"
 #undef STATUS
   }

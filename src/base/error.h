@@ -12,16 +12,16 @@
 #include "smelt/base.h"
 
 /* Fills `err` (if there is one) and returns `code`. */
-__attribute__((format(printf, 3, 4)))
-smelt_status sm_error_set(smelt_error *err, smelt_status code, const char *format, ...);
+__attribute__((format(printf, 3, 4))) smelt_status sm_error_set(smelt_error *err, smelt_status code,
+                                                                const char *format, ...);
 
 /* The error every failed allocation reports: "out of memory: WHAT". */
 smelt_status sm_error_memory(smelt_error *err, const char *what);
 
 /* Returns from the calling function on failure. */
-#define SM_TRY(expression)                            \
-  do {                                                \
-    smelt_status sm_try_status_ = (expression);       \
+#define SM_TRY(expression)                                 \
+  do {                                                     \
+    smelt_status sm_try_status_ = (expression);            \
     if (sm_try_status_ != SMELT_OK) return sm_try_status_; \
   } while (0)
 

@@ -30,8 +30,7 @@ smelt_status sm_log_parse(const char *categories, uint32_t *enabled, smelt_error
   for (const char *p = categories; *p;) {
     size_t n = strcspn(p, ",");
     if (!add_category(p, n, enabled)) {
-      return sm_error_set(err, SMELT_ERR_ARGUMENT, "unknown log category \"%.*s\"",
-                          n > 40 ? 40 : (int)n, p);
+      return sm_error_set(err, SMELT_ERR_ARGUMENT, "unknown log category \"%.*s\"", n > 40 ? 40 : (int)n, p);
     }
     p += n + (p[n] == ',');
   }

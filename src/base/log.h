@@ -20,8 +20,8 @@ typedef enum sm_log_category {
 } sm_log_category;
 
 typedef struct sm_log {
-  uint32_t enabled;  /* bit i: category i is on */
-  smelt_log_fn *fn;  /* NULL: stderr */
+  uint32_t enabled; /* bit i: category i is on */
+  smelt_log_fn *fn; /* NULL: stderr */
   void *user;
 } sm_log;
 

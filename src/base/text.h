@@ -15,7 +15,7 @@ typedef struct sm_text {
   const sm_allocator *allocator;
   char *data;
   size_t len;
-  size_t cap;  /* bytes owned; 0 while `data` is the empty literal */
+  size_t cap; /* bytes owned; 0 while `data` is the empty literal */
   bool failed;
 } sm_text;
 
@@ -25,8 +25,7 @@ void sm_text_clear(sm_text *text);
 void sm_text_add(sm_text *text, const char *s);
 void sm_text_add_n(sm_text *text, const char *s, size_t n);
 /* printf; for floating-point numbers use sm_text_f64/f32, which ignore the locale. */
-__attribute__((format(printf, 2, 3)))
-void sm_text_addf(sm_text *text, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void sm_text_addf(sm_text *text, const char *format, ...);
 /* The shortest decimal text that reads back as the same value: "0.1", "1e+30",
  * "inf", "nan", "-0"; an integral value has no point ("3"). */
 void sm_text_f64(sm_text *text, double value);

@@ -16,21 +16,20 @@
 
 /* Makes room for `extra` more elements. False when memory is exhausted; the
  * array is then as before. */
-#define sm_vec_reserve(a, v, extra)                                                         \
+#define sm_vec_reserve(a, v, extra) \
   sm_vec_grow_((a), (void **)&(v)->items, (v)->len, &(v)->cap, (extra), sizeof *(v)->items)
 
 /* Appends one element; false when memory is exhausted. */
 #define sm_vec_push(a, v, ...) \
   (sm_vec_reserve((a), (v), 1) ? ((v)->items[(v)->len++] = (__VA_ARGS__), true) : false)
 
-#define sm_vec_free(a, v)                                              \
-  do {                                                                 \
-    sm_free((a), (v)->items, (v)->cap * sizeof *(v)->items);           \
-    (v)->items = NULL;                                                 \
-    (v)->len = (v)->cap = 0;                                           \
+#define sm_vec_free(a, v)                                    \
+  do {                                                       \
+    sm_free((a), (v)->items, (v)->cap * sizeof *(v)->items); \
+    (v)->items = NULL;                                       \
+    (v)->len = (v)->cap = 0;                                 \
   } while (0)
 
-bool sm_vec_grow_(const sm_allocator *a, void **items, size_t len, size_t *cap, size_t extra,
-                  size_t size);
+bool sm_vec_grow_(const sm_allocator *a, void **items, size_t len, size_t *cap, size_t extra, size_t size);
 
 #endif

@@ -11,7 +11,8 @@ static const struct {
   const char *cpu, *features;
 } targets[SM_CPU_LEVEL_COUNT] = {
     [SM_CPU_AVX2] = {"x86-64-v3", "+avx,+avx2,+fma,+bmi,+bmi2,+f16c"},
-    [SM_CPU_AVX512] = {"x86-64-v4", "+avx,+avx2,+fma,+bmi,+bmi2,+f16c,+avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512cd"},
+    [SM_CPU_AVX512] = {"x86-64-v4",
+                       "+avx,+avx2,+fma,+bmi,+bmi2,+f16c,+avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512cd"},
 };
 
 /* --- Function and arguments -------------------------------------------------------------- */
@@ -51,7 +52,8 @@ static LLVMValueRef element_address(const sm_llvm_emitter *e, LLVMTypeRef type, 
   return e->llvm->LLVMBuildGEP2(e->builder, type, base, &index, 1, "");
 }
 
-static LLVMValueRef load(const sm_llvm_emitter *e, LLVMTypeRef type, LLVMValueRef address, unsigned alignment) {
+static LLVMValueRef load(const sm_llvm_emitter *e, LLVMTypeRef type, LLVMValueRef address,
+                         unsigned alignment) {
   LLVMValueRef value = e->llvm->LLVMBuildLoad2(e->builder, type, address, "");
   e->llvm->LLVMSetAlignment(value, alignment);
   return value;
@@ -177,7 +179,8 @@ static void emit_prefetch(const sm_llvm_emitter *e, const sm_kir_ins *ins) {
   enum { LINE = 64, READ = 0, KEEP = 3, DATA = 1 };
   const sm_llvm *l = e->llvm;
   LLVMTypeRef pointer = pointer_type(e), i32 = int_type(e, 32), element = memory_type(e, ins->type.dtype, 1);
-  int64_t bytes = ins->type.width * sm_dtype_info_of(ins->type.dtype)->size, lines = (bytes + LINE - 1) / LINE;
+  int64_t bytes = ins->type.width * sm_dtype_info_of(ins->type.dtype)->size,
+          lines = (bytes + LINE - 1) / LINE;
   LLVMValueRef first = element_address(e, element, e->data[ins->buffer], e->values[ins->args[0]]);
   for (int64_t line = 0; line < lines; line++) {
     LLVMValueRef offset = l->LLVMConstInt(int_type(e, 64), (unsigned long long)(line * LINE), 0);
@@ -207,7 +210,8 @@ static LLVMValueRef emit_iota(const sm_llvm_emitter *e, const sm_kir_ins *ins) {
   LLVMValueRef lanes[UINT8_MAX + 1];
   int width = ins->type.width;
   LLVMTypeRef i64 = int_type(e, 64);
-  for (int lane = 0; lane < width; lane++) lanes[lane] = e->llvm->LLVMConstInt(i64, (unsigned long long)lane, 0);
+  for (int lane = 0; lane < width; lane++)
+    lanes[lane] = e->llvm->LLVMConstInt(i64, (unsigned long long)lane, 0);
   LLVMValueRef steps = width == 1 ? lanes[0] : e->llvm->LLVMConstVector(lanes, (unsigned)width);
   LLVMValueRef base = sm_llvm_splat(e, e->values[ins->args[0]], width);
   return e->llvm->LLVMBuildAdd(e->builder, base, steps, "");
@@ -258,16 +262,26 @@ static void end_loop(const sm_llvm_emitter *e, const open_loop *loop) {
 /* The instruction's value; NULL if it has none or is refused. */
 static LLVMValueRef emit_value(const sm_llvm_emitter *e, const sm_kir_ins *ins) {
   switch ((sm_kir_kind)ins->kind) {
-    case SM_KIR_CONST: return emit_const(e, ins);
-    case SM_KIR_SIZE: return load_argument(e, PARAM_SIZES, (uint64_t)ins->imm.index, int_type(e, 64));
-    case SM_KIR_SCALAR: return emit_scalar(e, ins);
-    case SM_KIR_CHUNK_BEGIN: return e->llvm->LLVMGetParam(e->function, PARAM_BEGIN);
-    case SM_KIR_CHUNK_END: return e->llvm->LLVMGetParam(e->function, PARAM_END);
-    case SM_KIR_SPLAT: return sm_llvm_splat(e, e->values[ins->args[0]], ins->type.width);
-    case SM_KIR_IOTA: return ins->type.width <= UINT8_MAX ? emit_iota(e, ins) : NULL;
-    case SM_KIR_KOP: return sm_llvm_kop(e, ins);
-    case SM_KIR_LOAD: return emit_load(e, ins);
-    default: return NULL;
+    case SM_KIR_CONST:
+      return emit_const(e, ins);
+    case SM_KIR_SIZE:
+      return load_argument(e, PARAM_SIZES, (uint64_t)ins->imm.index, int_type(e, 64));
+    case SM_KIR_SCALAR:
+      return emit_scalar(e, ins);
+    case SM_KIR_CHUNK_BEGIN:
+      return e->llvm->LLVMGetParam(e->function, PARAM_BEGIN);
+    case SM_KIR_CHUNK_END:
+      return e->llvm->LLVMGetParam(e->function, PARAM_END);
+    case SM_KIR_SPLAT:
+      return sm_llvm_splat(e, e->values[ins->args[0]], ins->type.width);
+    case SM_KIR_IOTA:
+      return ins->type.width <= UINT8_MAX ? emit_iota(e, ins) : NULL;
+    case SM_KIR_KOP:
+      return sm_llvm_kop(e, ins);
+    case SM_KIR_LOAD:
+      return emit_load(e, ins);
+    default:
+      return NULL;
   }
 }
 
@@ -357,7 +371,8 @@ static smelt_status call_region(const sm_llvm_emitter *e, regions *made, const s
 /* Calls the function of a region, made now if no equal one is there. */
 static smelt_status emit_region(sm_llvm_emitter *e, regions *made, sm_llvm_region *r, smelt_error *err) {
   for (size_t i = 0; i < made->list.len; i++) {
-    if (sm_llvm_region_equal(&made->list.items[i], r)) return call_region(e, made, r, &made->list.items[i], err);
+    if (sm_llvm_region_equal(&made->list.items[i], r))
+      return call_region(e, made, r, &made->list.items[i], err);
   }
   SM_TRY(make_region(e, made, r, err));
   if (!sm_vec_push(made->arena.allocator, &made->list, *r)) return sm_error_memory(err, "code generation");
@@ -366,7 +381,8 @@ static smelt_status emit_region(sm_llvm_emitter *e, regions *made, sm_llvm_regio
 
 /* Instructions [from, to). A loop inside the outermost one becomes a function
  * where it can. */
-static smelt_status emit_range(sm_llvm_emitter *e, regions *made, int32_t from, int32_t to, smelt_error *err) {
+static smelt_status emit_range(sm_llvm_emitter *e, regions *made, int32_t from, int32_t to,
+                               smelt_error *err) {
   open_loop loops[MAX_DEPTH];
   int depth = 0;
   for (int32_t i = from; i < to; i++) {
@@ -473,7 +489,8 @@ static smelt_status compile_module(sm_llvm_emitter *e, const sm_allocator *alloc
 
 smelt_status sm_llvm_compile(const sm_llvm *llvm, const sm_kir_kernel *kernel, sm_cpu_level level,
                              const sm_allocator *allocator, sm_object *out, sm_text *text, smelt_error *err) {
-  if (level == SM_CPU_BASELINE) return sm_error_set(err, SMELT_ERR_UNSUPPORTED, "no vector code for this CPU");
+  if (level == SM_CPU_BASELINE)
+    return sm_error_set(err, SMELT_ERR_UNSUPPORTED, "no vector code for this CPU");
   sm_llvm_emitter e = {.llvm = llvm, .kernel = kernel, .level = level};
   size_t n_values = kernel->ins.len + kernel->buffers.len;
   e.values = sm_calloc(allocator, n_values, sizeof *e.values);

@@ -4,8 +4,8 @@
  *
  * Vocabulary. *Lanes* of a kernel value are an LLVM vector of the same width,
  * a plain value for width 1. Bools are i1 in values and bytes of 0 or 1 in
- * memory. Half types are integers of their bits. Integers carry no sign in LLVM; instructions do, by the kernel
- * value's dtype.
+ * memory. Half types are integers of their bits. Integers carry no sign in LLVM; instructions do, by the
+ * kernel value's dtype.
  *
  * Rules. Strict floating point: no fast-math flag is ever set, and the only
  * fused operation is FMA. Nothing may become a call: an operation that this
@@ -25,15 +25,39 @@ typedef struct sm_llvm_emitter {
   LLVMModuleRef module;
   LLVMBuilderRef builder;
   LLVMValueRef function;
-  LLVMValueRef *values;  /* by instruction */
-  LLVMValueRef *data;    /* by buffer: where it begins */
+  LLVMValueRef *values; /* by instruction */
+  LLVMValueRef *data;   /* by buffer: where it begins */
 } sm_llvm_emitter;
 
 /* LLVMIntPredicate and LLVMRealPredicate. */
-enum { SM_LLVM_EQ = 32, SM_LLVM_NE, SM_LLVM_UGT, SM_LLVM_UGE, SM_LLVM_ULT, SM_LLVM_ULE,
-       SM_LLVM_SGT, SM_LLVM_SGE, SM_LLVM_SLT, SM_LLVM_SLE };
-enum { SM_LLVM_OEQ = 1, SM_LLVM_OGT, SM_LLVM_OGE, SM_LLVM_OLT, SM_LLVM_OLE, SM_LLVM_ONE, SM_LLVM_ORD,
-       SM_LLVM_UNO, SM_LLVM_UEQ, SM_LLVM_FUGT, SM_LLVM_FUGE, SM_LLVM_FULT, SM_LLVM_FULE, SM_LLVM_UNE };
+enum {
+  SM_LLVM_EQ = 32,
+  SM_LLVM_NE,
+  SM_LLVM_UGT,
+  SM_LLVM_UGE,
+  SM_LLVM_ULT,
+  SM_LLVM_ULE,
+  SM_LLVM_SGT,
+  SM_LLVM_SGE,
+  SM_LLVM_SLT,
+  SM_LLVM_SLE
+};
+enum {
+  SM_LLVM_OEQ = 1,
+  SM_LLVM_OGT,
+  SM_LLVM_OGE,
+  SM_LLVM_OLT,
+  SM_LLVM_OLE,
+  SM_LLVM_ONE,
+  SM_LLVM_ORD,
+  SM_LLVM_UNO,
+  SM_LLVM_UEQ,
+  SM_LLVM_FUGT,
+  SM_LLVM_FUGE,
+  SM_LLVM_FULT,
+  SM_LLVM_FULE,
+  SM_LLVM_UNE
+};
 
 /* The element's type in values; with `width` lanes. */
 LLVMTypeRef sm_llvm_type(const sm_llvm_emitter *e, smelt_dtype dtype, int width);

@@ -65,7 +65,8 @@ smelt_status sm_llvm_open(sm_llvm *llvm, smelt_error *err) {
   }
   if (chosen) {
     if (open_file(llvm, chosen)) return SMELT_OK;
-    return sm_error_set(err, SMELT_ERR_COMPILE, "SMELT_LLVM=%.200s is not a libLLVM that can be used", chosen);
+    return sm_error_set(err, SMELT_ERR_COMPILE, "SMELT_LLVM=%.200s is not a libLLVM that can be used",
+                        chosen);
   }
   for (int i = 0; i < N_FILE_NAMES; i++) {
     if (open_file(llvm, file_names[i])) return SMELT_OK;

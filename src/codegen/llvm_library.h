@@ -27,7 +27,7 @@ typedef int LLVMBool;
 
 typedef struct sm_llvm {
   void *handle;
-  char name[64];  /* the file that was opened */
+  char name[64]; /* the file that was opened */
 #define LLVM(result, name, parameters) result(*name) parameters;
 #include "codegen/llvm.def"
 #undef LLVM

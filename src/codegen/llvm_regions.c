@@ -71,12 +71,18 @@ static bool add_argument(describer *d, int32_t arg) {
 static uint64_t immediate(const sm_kir_ins *ins) {
   sm_word bits = {.bits = 0};
   switch (ins->kind) {
-    case SM_KIR_CONST: memcpy(&bits, &ins->imm.constant, smelt_dtype_size(ins->type.dtype)); return bits.bits;
+    case SM_KIR_CONST:
+      memcpy(&bits, &ins->imm.constant, smelt_dtype_size(ins->type.dtype));
+      return bits.bits;
     case SM_KIR_SIZE:
-    case SM_KIR_SCALAR: return (uint64_t)ins->imm.index;
-    case SM_KIR_FOR: return (uint64_t)ins->imm.step;
-    case SM_KIR_STORE: return ins->imm.streaming;
-    default: return 0;
+    case SM_KIR_SCALAR:
+      return (uint64_t)ins->imm.index;
+    case SM_KIR_FOR:
+      return (uint64_t)ins->imm.step;
+    case SM_KIR_STORE:
+      return ins->imm.streaming;
+    default:
+      return 0;
   }
 }
 
@@ -92,7 +98,8 @@ static bool add_ins(describer *d, const sm_kir_ins *ins) {
   return true;
 }
 
-bool sm_llvm_region_describe(const sm_kir_kernel *kernel, int32_t begin, sm_arena *arena, sm_llvm_region *out) {
+bool sm_llvm_region_describe(const sm_kir_kernel *kernel, int32_t begin, sm_arena *arena,
+                             sm_llvm_region *out) {
   enum { WORDS = 2 + 2 * SM_KIR_ARGS };
   *out = (sm_llvm_region){.begin = begin, .end = find_end(kernel, begin)};
   size_t n = (size_t)(out->end - begin + 1);

@@ -19,12 +19,12 @@
 #include "codegen/llvm_emitter.h"
 
 typedef struct sm_llvm_region {
-  int32_t begin, end;   /* the FOR and its END */
+  int32_t begin, end; /* the FOR and its END */
   uint64_t *form;
   size_t form_len;
-  int32_t *externals;   /* outside values that are passed, i64 */
+  int32_t *externals; /* outside values that are passed, i64 */
   int n_externals;
-  uint16_t *buffers;    /* in order of first use */
+  uint16_t *buffers; /* in order of first use */
   int n_buffers;
   LLVMValueRef function;
   LLVMTypeRef type;
@@ -33,7 +33,8 @@ typedef struct sm_llvm_region {
 /* Describes the loop at `begin`. False if it cannot be a function (it uses an
  * outside value that is neither an index nor constant) or memory is exhausted;
  * it is then emitted in place. */
-bool sm_llvm_region_describe(const sm_kir_kernel *kernel, int32_t begin, sm_arena *arena, sm_llvm_region *out);
+bool sm_llvm_region_describe(const sm_kir_kernel *kernel, int32_t begin, sm_arena *arena,
+                             sm_llvm_region *out);
 bool sm_llvm_region_equal(const sm_llvm_region *a, const sm_llvm_region *b);
 
 #endif

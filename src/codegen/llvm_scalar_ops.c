@@ -71,8 +71,12 @@ static unsigned bits_of(smelt_dtype dtype) { return 8 * sm_dtype_info_of(dtype)-
 /* The integers that have a float's bits. */
 static smelt_dtype bits_dtype(smelt_dtype dtype) { return bits_of(dtype) == 32 ? SMELT_I32 : SMELT_I64; }
 
-static LLVMValueRef integer(const scalar_op *o, uint64_t value) { return sm_llvm_int(o->e, o->in, o->width, value); }
-static LLVMValueRef real(const scalar_op *o, double value) { return sm_llvm_real(o->e, o->in, o->width, value); }
+static LLVMValueRef integer(const scalar_op *o, uint64_t value) {
+  return sm_llvm_int(o->e, o->in, o->width, value);
+}
+static LLVMValueRef real(const scalar_op *o, double value) {
+  return sm_llvm_real(o->e, o->in, o->width, value);
+}
 
 /* Shorthands for building; o names the operation in progress. */
 #define BUILD(name, ...) o->e->llvm->LLVMBuild##name(o->e->builder, __VA_ARGS__, "")
@@ -102,7 +106,9 @@ static LLVMValueRef emit_mul(const scalar_op *o) {
   return is_float(o) ? BUILD(FMul, o->a, o->b) : BUILD(Mul, o->a, o->b);
 }
 static LLVMValueRef emit_div(const scalar_op *o) { return BUILD(FDiv, o->a, o->b); }
-static LLVMValueRef emit_neg(const scalar_op *o) { return is_float(o) ? BUILD(FNeg, o->a) : BUILD(Neg, o->a); }
+static LLVMValueRef emit_neg(const scalar_op *o) {
+  return is_float(o) ? BUILD(FNeg, o->a) : BUILD(Neg, o->a);
+}
 
 static LLVMValueRef emit_fma(const scalar_op *o) {
   LLVMTypeRef type = o->e->llvm->LLVMTypeOf(o->a);
@@ -323,7 +329,8 @@ static LLVMValueRef cast_int_to_int(const scalar_op *o, LLVMTypeRef to) {
 
 static LLVMValueRef cast_to_float(const scalar_op *o, LLVMTypeRef to) {
   if (o->in == o->out) return o->a;
-  if (is_float(o)) return bits_of(o->out) > bits_of(o->in) ? BUILD(FPExt, o->a, to) : BUILD(FPTrunc, o->a, to);
+  if (is_float(o))
+    return bits_of(o->out) > bits_of(o->in) ? BUILD(FPExt, o->a, to) : BUILD(FPTrunc, o->a, to);
   return is_signed(o) ? BUILD(SIToFP, o->a, to) : BUILD(UIToFP, o->a, to);
 }
 
@@ -404,7 +411,8 @@ static LLVMValueRef emit_unit(const scalar_op *o) {
   return sm_dtype_is_half(o->out) ? narrow_to_half(o, result) : result;
 }
 
-/* --- Random bits ----------------------------------------------------------------------------------------- */
+/* --- Random bits -----------------------------------------------------------------------------------------
+ */
 
 /* The counter and key words as 64-bit lanes below 2^32. */
 typedef struct philox {
@@ -434,7 +442,8 @@ static LLVMValueRef emit_philox(const scalar_op *o) {
   return BUILD(Or, BUILD(Shl, p.c[first + 1], integer(o, 32)), p.c[first]);
 }
 
-/* --- The table ------------------------------------------------------------------------------------------------ */
+/* --- The table
+ * ------------------------------------------------------------------------------------------------ */
 
 /* A kop without an entry is refused. */
 static emit_fn *const emitters[SM_KOP_COUNT] = {

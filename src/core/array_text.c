@@ -35,10 +35,10 @@ typedef struct printer {
   size_t line;                   /* where the current line starts in `text` */
   sm_text scratch;               /* one number */
   bool scientific;
-  int left;      /* a word's characters before the point, */
-  int right;     /* after it, */
-  int exponent;  /* and in the exponent, without "e+" */
-  int width;     /* all of them */
+  int left;     /* a word's characters before the point, */
+  int right;    /* after it, */
+  int exponent; /* and in the exponent, without "e+" */
+  int width;    /* all of them */
 } printer;
 
 /* --- Decimals --------------------------------------------------------------- */
@@ -231,9 +231,15 @@ static void measure_integers(printer *p) {
 
 static void measure(printer *p) {
   switch (sm_kind_of(p->dtype)) {
-    case SM_KIND_FLOAT: measure_floats(p); break;
-    case SM_KIND_BOOL: p->width = (int)strlen("False"); break;
-    default: measure_integers(p); break;
+    case SM_KIND_FLOAT:
+      measure_floats(p);
+      break;
+    case SM_KIND_BOOL:
+      p->width = (int)strlen("False");
+      break;
+    default:
+      measure_integers(p);
+      break;
   }
 }
 
@@ -264,11 +270,20 @@ static void add_float(printer *p, double value) {
 
 static void add_word(printer *p, sm_scalar s) {
   switch (s.kind) {
-    case SM_KIND_FLOAT: add_float(p, s.as.f64); break;
-    case SM_KIND_BOOL: sm_text_addf(p->text, "%*s", p->width, s.as.b ? "True" : "False"); break;
-    case SM_KIND_UINT: sm_text_addf(p->text, "%*" PRIu64, p->width, s.as.u64); break;
-    case SM_KIND_SINT: sm_text_addf(p->text, "%*" PRId64, p->width, s.as.i64); break;
-    case SM_KIND_NONE: break;
+    case SM_KIND_FLOAT:
+      add_float(p, s.as.f64);
+      break;
+    case SM_KIND_BOOL:
+      sm_text_addf(p->text, "%*s", p->width, s.as.b ? "True" : "False");
+      break;
+    case SM_KIND_UINT:
+      sm_text_addf(p->text, "%*" PRIu64, p->width, s.as.u64);
+      break;
+    case SM_KIND_SINT:
+      sm_text_addf(p->text, "%*" PRId64, p->width, s.as.i64);
+      break;
+    case SM_KIND_NONE:
+      break;
   }
 }
 

@@ -9,9 +9,9 @@
 #define SM_CORE_CPU_LEVEL_H
 
 typedef enum sm_cpu_level {
-  SM_CPU_BASELINE,  /* interpreted only */
-  SM_CPU_AVX2,      /* AVX2, FMA, F16C, BMI */
-  SM_CPU_AVX512,    /* AVX-512 F, BW, DQ, VL, CD */
+  SM_CPU_BASELINE, /* interpreted only */
+  SM_CPU_AVX2,     /* AVX2, FMA, F16C, BMI */
+  SM_CPU_AVX512,   /* AVX-512 F, BW, DQ, VL, CD */
   SM_CPU_LEVEL_COUNT
 } sm_cpu_level;
 

@@ -14,18 +14,16 @@ enum { SM_DTYPE_LIMIT = 16 };
 typedef enum sm_kind { SM_KIND_NONE, SM_KIND_BOOL, SM_KIND_SINT, SM_KIND_UINT, SM_KIND_FLOAT } sm_kind;
 
 typedef struct sm_dtype_info {
-  const char *name;     /* "f32" */
-  const char *log;      /* "F32", as log lines print it */
-  uint8_t size;         /* bytes of one element */
+  const char *name; /* "f32" */
+  const char *log;  /* "F32", as log lines print it */
+  uint8_t size;     /* bytes of one element */
   sm_kind kind;
-  char npy;             /* type letter in .npy headers */
+  char npy; /* type letter in .npy headers */
 } sm_dtype_info;
 
 /* All-zero for values that are no dtype. */
 const sm_dtype_info *sm_dtype_info_of(smelt_dtype dtype);
-static inline bool sm_dtype_valid(smelt_dtype dtype) {
-  return smelt_dtype_size(dtype) != 0;
-}
+static inline bool sm_dtype_valid(smelt_dtype dtype) { return smelt_dtype_size(dtype) != 0; }
 static inline sm_kind sm_kind_of(smelt_dtype dtype) { return sm_dtype_info_of(dtype)->kind; }
 
 /* f16 and bf16: stored, but not computed with (core/half.h). */

@@ -15,8 +15,7 @@ typedef struct sm_shape {
 } sm_shape;
 
 /* Checks rank, extents and byte size. ERR_SHAPE, ERR_ARGUMENT (NULL dims). */
-smelt_status sm_shape_make(sm_shape *out, smelt_dtype dtype, int rank, const int64_t *dims,
-                           smelt_error *err);
+smelt_status sm_shape_make(sm_shape *out, smelt_dtype dtype, int rank, const int64_t *dims, smelt_error *err);
 /* Number of elements. */
 int64_t sm_shape_count(const sm_shape *s);
 int64_t sm_shape_bytes(const sm_shape *s, smelt_dtype dtype);

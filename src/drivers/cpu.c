@@ -14,7 +14,7 @@
 /* What this driver compiles: the IR, and code unless it is interpreted. */
 typedef struct cpu_kernel {
   struct sm_kernel base;
-  sm_code code;  /* no entry: interpreted */
+  sm_code code; /* no entry: interpreted */
 } cpu_kernel;
 
 /* Elements of the interpreter's vectors: operands of a step stay in the
@@ -129,9 +129,9 @@ typedef struct running {
   const sm_launch *launch;
   const sm_kir_span *buffers;
   sm_cpu_level level;
-  void *data[SM_CPU_MAX_BINDINGS];  /* of compiled kernels */
+  void *data[SM_CPU_MAX_BINDINGS]; /* of compiled kernels */
   smelt_error *err;
-  atomic_bool failed;               /* of interpreted kernels: the first failure has `err` */
+  atomic_bool failed; /* of interpreted kernels: the first failure has `err` */
 } running;
 
 static void run_compiled(void *user, int64_t begin, int64_t end) {
@@ -142,8 +142,12 @@ static void run_compiled(void *user, int64_t begin, int64_t end) {
 static void run_interpreted(void *user, int64_t begin, int64_t end) {
   running *r = user;
   smelt_error err;
-  sm_kir_call call = {.buffers = r->buffers, .sizes = r->launch->sizes, .scalars = r->launch->scalars,
-                      .begin = begin, .end = end, .level = r->level};
+  sm_kir_call call = {.buffers = r->buffers,
+                      .sizes = r->launch->sizes,
+                      .scalars = r->launch->scalars,
+                      .begin = begin,
+                      .end = end,
+                      .level = r->level};
   if (sm_kir_eval(&r->kernel->base.ir, &call, &err) == SMELT_OK) return;
   if (!atomic_exchange(&r->failed, true)) *r->err = err;
 }
@@ -163,7 +167,10 @@ static void run_range(void *user, int64_t begin, int64_t end) {
 static smelt_status run_job(sm_device *device, running *r, int64_t begin, int64_t end, int64_t cost_ns) {
   const sm_cpu_device *cpu = device->state;
   range at = {r, begin};
-  sm_pool_job job = {.run = run_range, .user = &at, .work_items = end - begin, .grain = r->launch->grain,
+  sm_pool_job job = {.run = run_range,
+                     .user = &at,
+                     .work_items = end - begin,
+                     .grain = r->launch->grain,
                      .cost_ns = cost_ns};
   for (size_t i = 0; i < r->launch->n_buffers; i++) r->data[i] = r->buffers[i].data;
   if (end > begin) sm_pool_run(cpu->pool, &job);
@@ -176,7 +183,8 @@ typedef struct tail_run {
   running *r;
 } tail_run;
 
-static smelt_status run_tail(void *user, const sm_kir_span *buffers, int64_t begin, int64_t end, smelt_error *err) {
+static smelt_status run_tail(void *user, const sm_kir_span *buffers, int64_t begin, int64_t end,
+                             smelt_error *err) {
   const tail_run *t = user;
   (void)err;
   t->r->buffers = buffers;

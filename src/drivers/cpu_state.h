@@ -26,10 +26,10 @@ typedef struct sm_cpu_device {
   sm_pool *pool;
   sm_host_pool *memory;
   sm_code_cache cache;
-  sm_mutex lock;          /* guards what follows */
+  sm_mutex lock; /* guards what follows */
   bool llvm_tried;
-  sm_llvm llvm;           /* opened if handle is set */
-  smelt_error refusal;    /* why libLLVM is not there */
+  sm_llvm llvm;        /* opened if handle is set */
+  smelt_error refusal; /* why libLLVM is not there */
 } sm_cpu_device;
 
 /* The code of a kernel (cpu_code.c). ERR_UNSUPPORTED if it has to be

@@ -11,6 +11,7 @@
 
 /* One list of profiles. Bindings count buffers and the metadata every kernel
  * has. Metal: the limit that wgpu leaves of the 31 buffers of a stage. */
+// clang-format off: a row a line
 const sm_profile sm_null_profiles[] = {
     {.name = "cpu-avx512", .vector_bytes = 64, .widths = {16, 8, 4, 2, 1}, .max_bindings = 128, .chunked = true},
     {.name = "cpu-avx2", .vector_bytes = 32, .widths = {8, 4, 2, 1}, .max_bindings = 128, .chunked = true},
@@ -19,6 +20,7 @@ const sm_profile sm_null_profiles[] = {
     {.name = "opencl12", .vector_bytes = 16, .widths = {4, 2, 1}, .max_bindings = 64},
     {.name = NULL},
 };
+// clang-format on
 
 static smelt_status open_null(sm_device *device, const char *argument, smelt_error *err) {
   for (int i = 0; sm_null_profiles[i].name; i++) {
@@ -28,7 +30,8 @@ static smelt_status open_null(sm_device *device, const char *argument, smelt_err
     }
   }
   return sm_error_set(err, SMELT_ERR_DEVICE,
-                      "no profile \"%.60s\"; there are cpu-avx512, cpu-avx2, metal, cuda-sm90, opencl12", argument);
+                      "no profile \"%.60s\"; there are cpu-avx512, cpu-avx2, metal, cuda-sm90, opencl12",
+                      argument);
 }
 
 static void close_null(sm_device *device) { (void)device; }

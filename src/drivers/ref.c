@@ -17,15 +17,15 @@ enum { TILE = 32 };
 typedef struct tile {
   sm_word operands[SM_MAX_OPERANDS][TILE];
   sm_word steps[SM_EXPR_STEPS][TILE];
-  sm_word others[SM_EXPR_ARGS][TILE];  /* literals and the index, as a step needs them */
+  sm_word others[SM_EXPR_ARGS][TILE]; /* literals and the index, as a step needs them */
 } tile;
 
 /* One record with everything its loops need. */
 typedef struct element_loop {
   const sm_segment *segment;
   const sm_op *op;
-  sm_buffer *const *buffers;  /* by value */
-  const sm_shape *shape;  /* of the result */
+  sm_buffer *const *buffers; /* by value */
+  const sm_shape *shape;     /* of the result */
   sm_expr expr;
 } element_loop;
 
@@ -58,8 +58,10 @@ static const void *argument(const sm_expr_arg *arg, int64_t begin, size_t n, til
   size_t size = smelt_dtype_size(arg->dtype);
   char *to = (char *)t->others[k];
   switch (arg->kind) {
-    case SM_ARG_OPERAND: return t->operands[arg->index];
-    case SM_ARG_STEP: return t->steps[arg->index];
+    case SM_ARG_OPERAND:
+      return t->operands[arg->index];
+    case SM_ARG_STEP:
+      return t->steps[arg->index];
     case SM_ARG_INDEX:
       for (size_t i = 0; i < n; i++) memcpy(to + i * size, &(int64_t){begin + (int64_t)i}, size);
       return to;

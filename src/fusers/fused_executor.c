@@ -51,8 +51,8 @@ static void log_block(const sm_fused_executor *e, const sm_job *job, const sm_cl
   sm_log_text(e->env.log, &text);
 }
 
-static smelt_status finish_and_run(sm_fused_executor *e, sm_job *job, const sm_fuser *fuser, const uint32_t *ops,
-                                   int n, const bool *written, smelt_error *err) {
+static smelt_status finish_and_run(sm_fused_executor *e, sm_job *job, const sm_fuser *fuser,
+                                   const uint32_t *ops, int n, const bool *written, smelt_error *err) {
   void *block;
   const sm_allocator *allocator = e->env.device->allocator;
   SM_TRY(fuser->finish(job->segment, ops, n, written, e->mode, allocator, &block, err));

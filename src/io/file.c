@@ -87,8 +87,7 @@ static smelt_status write_and_close(int fd, const struct iovec *pieces, size_t n
   return status;
 }
 
-static smelt_status write_directly(const char *path, const struct iovec *pieces, size_t n,
-                                   smelt_error *err) {
+static smelt_status write_directly(const char *path, const struct iovec *pieces, size_t n, smelt_error *err) {
   int fd = open_retrying(path, O_WRONLY);
   if (fd < 0) return system_error(err, "cannot open for writing", errno);
   return write_and_close(fd, pieces, n, err);

@@ -30,8 +30,8 @@ static smelt_status read_prefix(const sm_file *file, sm_npy_prefix *prefix, smel
   SM_TRY(sm_npy_prefix_parse(bytes, n, prefix, err));
   size_t end = prefix->header_at + prefix->header_len;
   if (end <= file->size) return SMELT_OK;
-  return sm_error_set(err, SMELT_ERR_FORMAT, "truncated: the header ends at offset %zu, the file at %zu",
-                      end, file->size);
+  return sm_error_set(err, SMELT_ERR_FORMAT, "truncated: the header ends at offset %zu, the file at %zu", end,
+                      file->size);
 }
 
 static smelt_status read_header(const sm_file *file, const sm_npy_prefix *prefix, sm_npy_header *header,
@@ -105,7 +105,9 @@ smelt_status smelt_npy_load(smelt_context *ctx, const char *path, smelt_tensor *
   if (out) *out = NULL;
   if (!ctx || !path || !out) {
     return sm_error_set(err, SMELT_ERR_ARGUMENT, "smelt_npy_load: %s is NULL",
-                        !ctx ? "ctx" : !path ? "path" : "out");
+                        !ctx    ? "ctx"
+                        : !path ? "path"
+                                : "out");
   }
   sm_file file;
   smelt_error cause;

@@ -23,8 +23,7 @@ static size_t little_endian(const unsigned char *bytes, int n) {
   return value;
 }
 
-smelt_status sm_npy_prefix_parse(const unsigned char *bytes, size_t n, sm_npy_prefix *out,
-                                 smelt_error *err) {
+smelt_status sm_npy_prefix_parse(const unsigned char *bytes, size_t n, sm_npy_prefix *out, smelt_error *err) {
   if (n < MAGIC || memcmp(bytes, magic, MAGIC) != 0) {
     return sm_error_set(err, SMELT_ERR_FORMAT, "not a .npy file (it does not start with \\x93NUMPY)");
   }
@@ -241,17 +240,24 @@ static smelt_status read_dict(reader *r, dict *d) {
 
 static const char *kind_of_letter(char letter) {
   switch (letter) {
-    case 'O': return "Python objects";
-    case 'c': return "complex numbers";
+    case 'O':
+      return "Python objects";
+    case 'c':
+      return "complex numbers";
     case 'S':
     case 'a':
-    case 'U': return "text";
-    case 'V': return "raw records";
+    case 'U':
+      return "text";
+    case 'V':
+      return "raw records";
     case 'M':
-    case 'm': return "times";
+    case 'm':
+      return "times";
     case '[':
-    case '(': return "a structured type";
-    default: return "not a type of Smelt";
+    case '(':
+      return "a structured type";
+    default:
+      return "not a type of Smelt";
   }
 }
 
@@ -273,8 +279,8 @@ static smelt_status resolve_descr(span s, sm_npy_header *out, smelt_error *err) 
   out->big_endian = order == '>' || (order != '<' && !LITTLE_ENDIAN);
   if (out->dtype != SMELT_DTYPE_NONE) return SMELT_OK;
   return sm_error_set(err, SMELT_ERR_DTYPE,
-                      "descr '%s' is %s; bool, i1 to i8, u1 to u8, f4 and f8 can be read",
-                      quote(s).text, kind_of_letter(type.n ? type.start[0] : 0));
+                      "descr '%s' is %s; bool, i1 to i8, u1 to u8, f4 and f8 can be read", quote(s).text,
+                      kind_of_letter(type.n ? type.start[0] : 0));
 }
 
 smelt_status sm_npy_header_parse(const char *text, size_t n, size_t at, sm_npy_header *out,

@@ -40,14 +40,12 @@ typedef struct sm_npy_header {
 
 /* Reads the prefix from the first `n` bytes of a file (SM_NPY_PREFIX or the
  * whole file). ERR_FORMAT. */
-smelt_status sm_npy_prefix_parse(const unsigned char *bytes, size_t n, sm_npy_prefix *out,
-                                 smelt_error *err);
+smelt_status sm_npy_prefix_parse(const unsigned char *bytes, size_t n, sm_npy_prefix *out, smelt_error *err);
 
 /* Reads a header of `n` characters that starts at offset `at` of the file.
  * ERR_FORMAT; ERR_DTYPE if Smelt has no such dtype; ERR_SHAPE beyond
  * SMELT_MAX_RANK or the largest tensor. */
-smelt_status sm_npy_header_parse(const char *text, size_t n, size_t at, sm_npy_header *out,
-                                 smelt_error *err);
+smelt_status sm_npy_header_parse(const char *text, size_t n, size_t at, sm_npy_header *out, smelt_error *err);
 
 /* Adds prefix and header of format 1.0, C order, this machine's endianness, byte
  * for byte as NumPy writes them (with room for the first extent to grow). */

@@ -20,14 +20,14 @@ static uint32_t reversed32(uint32_t v) { return __builtin_bswap32(v); }
 static uint64_t reversed64(uint64_t v) { return __builtin_bswap64(v); }
 
 /* The loops for one size of element. */
-#define LOOPS(bits)                                                                          \
-  static void swap##bits(uint##bits##_t *data, size_t n) {                                   \
-    for (size_t i = 0; i < n; i++) data[i] = reversed##bits(data[i]);                        \
-  }                                                                                          \
-  static void copy_tile##bits(uint##bits##_t *out, const uint##bits##_t *in, axis a, axis b) { \
-    for (int64_t i = 0; i < a.extent; i++) {                                                 \
+#define LOOPS(bits)                                                                                \
+  static void swap##bits(uint##bits##_t *data, size_t n) {                                         \
+    for (size_t i = 0; i < n; i++) data[i] = reversed##bits(data[i]);                              \
+  }                                                                                                \
+  static void copy_tile##bits(uint##bits##_t *out, const uint##bits##_t *in, axis a, axis b) {     \
+    for (int64_t i = 0; i < a.extent; i++) {                                                       \
       for (int64_t j = 0; j < b.extent; j++) out[i * a.out + j * b.out] = in[i * a.in + j * b.in]; \
-    }                                                                                        \
+    }                                                                                              \
   }
 LOOPS(8)
 LOOPS(16)
@@ -36,19 +36,35 @@ LOOPS(64)
 
 void sm_npy_swap_bytes(void *data, size_t n, size_t size) {
   switch (size) {
-    case 1: swap8(data, n); break;
-    case 2: swap16(data, n); break;
-    case 4: swap32(data, n); break;
-    case 8: swap64(data, n); break;
+    case 1:
+      swap8(data, n);
+      break;
+    case 2:
+      swap16(data, n);
+      break;
+    case 4:
+      swap32(data, n);
+      break;
+    case 8:
+      swap64(data, n);
+      break;
   }
 }
 
 static void copy_tile(char *out, const char *in, axis a, axis b, size_t size) {
   switch (size) {
-    case 1: copy_tile8((void *)out, (const void *)in, a, b); break;
-    case 2: copy_tile16((void *)out, (const void *)in, a, b); break;
-    case 4: copy_tile32((void *)out, (const void *)in, a, b); break;
-    case 8: copy_tile64((void *)out, (const void *)in, a, b); break;
+    case 1:
+      copy_tile8((void *)out, (const void *)in, a, b);
+      break;
+    case 2:
+      copy_tile16((void *)out, (const void *)in, a, b);
+      break;
+    case 4:
+      copy_tile32((void *)out, (const void *)in, a, b);
+      break;
+    case 8:
+      copy_tile64((void *)out, (const void *)in, a, b);
+      break;
   }
 }
 

@@ -23,10 +23,10 @@ typedef struct sm_call_operand {
 enum { SM_MAX_OPERANDS = 8 };
 
 typedef struct sm_inferred {
-  smelt_dtype dtype;                     /* of the result */
-  sm_shape shape;                        /* of the result */
-  smelt_dtype operand[SM_MAX_OPERANDS];  /* what each operand has to be */
-  sm_word scalar[SM_MAX_OPERANDS];       /* converted, for scalar operands */
+  smelt_dtype dtype;                    /* of the result */
+  sm_shape shape;                       /* of the result */
+  smelt_dtype operand[SM_MAX_OPERANDS]; /* what each operand has to be */
+  sm_word scalar[SM_MAX_OPERANDS];      /* converted, for scalar operands */
 } sm_inferred;
 
 /* ERR_ARGUMENT, ERR_SHAPE or ERR_DTYPE; `attrs` may be NULL if the row has none. */

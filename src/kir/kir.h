@@ -37,21 +37,21 @@
 enum { SM_KIR_NONE = -1, SM_KIR_ARGS = 3, SM_KIR_NAME = 48 };
 
 typedef enum sm_kir_kind {
-  SM_KIR_CONST,        /* imm.constant of type.dtype, width 1 */
-  SM_KIR_SIZE,         /* size argument imm.index */
-  SM_KIR_SCALAR,       /* scalar argument imm.index */
-  SM_KIR_CHUNK_BEGIN,  /* first work item of this call, i64 */
-  SM_KIR_CHUNK_END,    /* one past the last */
-  SM_KIR_FOR,          /* loop from args[0] to below args[1] by imm.step; its value is the counter */
-  SM_KIR_END,          /* ends the innermost FOR; no value */
-  SM_KIR_SPLAT,        /* args[0], width 1, in every lane */
-  SM_KIR_IOTA,         /* lane l is args[0] + l */
-  SM_KIR_KOP,          /* kop applied to args, lane by lane */
-  SM_KIR_LOAD,         /* lane l is buffer[args[0] + l * stride]; stride is args[1], NONE means 1 */
-  SM_KIR_STORE,        /* buffer[args[0] + l * stride] = lane l of args[2]; stride as for LOAD; no value */
-  SM_KIR_PREFETCH,     /* buffer[args[0]] and so on, type.width elements, will be loaded soon: a hint, also
-                          beyond the buffer's end; no value */
-  SM_KIR_FENCE,        /* streaming stores before it are visible to all after it; no value */
+  SM_KIR_CONST,       /* imm.constant of type.dtype, width 1 */
+  SM_KIR_SIZE,        /* size argument imm.index */
+  SM_KIR_SCALAR,      /* scalar argument imm.index */
+  SM_KIR_CHUNK_BEGIN, /* first work item of this call, i64 */
+  SM_KIR_CHUNK_END,   /* one past the last */
+  SM_KIR_FOR,         /* loop from args[0] to below args[1] by imm.step; its value is the counter */
+  SM_KIR_END,         /* ends the innermost FOR; no value */
+  SM_KIR_SPLAT,       /* args[0], width 1, in every lane */
+  SM_KIR_IOTA,        /* lane l is args[0] + l */
+  SM_KIR_KOP,         /* kop applied to args, lane by lane */
+  SM_KIR_LOAD,        /* lane l is buffer[args[0] + l * stride]; stride is args[1], NONE means 1 */
+  SM_KIR_STORE,       /* buffer[args[0] + l * stride] = lane l of args[2]; stride as for LOAD; no value */
+  SM_KIR_PREFETCH,    /* buffer[args[0]] and so on, type.width elements, will be loaded soon: a hint, also
+                         beyond the buffer's end; no value */
+  SM_KIR_FENCE,       /* streaming stores before it are visible to all after it; no value */
   SM_KIR_KIND_COUNT
 } sm_kir_kind;
 
@@ -61,10 +61,10 @@ typedef struct sm_kir_type {
 } sm_kir_type;
 
 typedef struct sm_kir_ins {
-  uint8_t kind;        /* sm_kir_kind */
-  uint8_t kop;         /* sm_kop, for KOP */
-  uint16_t buffer;     /* for LOAD and STORE */
-  sm_kir_type type;    /* of the value; of the stored value for STORE */
+  uint8_t kind;     /* sm_kir_kind */
+  uint8_t kop;      /* sm_kop, for KOP */
+  uint16_t buffer;  /* for LOAD and STORE */
+  sm_kir_type type; /* of the value; of the stored value for STORE */
   int32_t args[SM_KIR_ARGS];
   union {
     sm_word constant;
@@ -76,8 +76,8 @@ typedef struct sm_kir_ins {
 
 typedef struct sm_kir_buffer {
   smelt_dtype dtype;
-  bool written;        /* read-only otherwise */
-  uint32_t local;      /* elements of a local buffer; 0 for an argument */
+  bool written;   /* read-only otherwise */
+  uint32_t local; /* elements of a local buffer; 0 for an argument */
 } sm_kir_buffer;
 
 typedef struct sm_kir_kernel {
@@ -87,7 +87,7 @@ typedef struct sm_kir_kernel {
   sm_vec(smelt_dtype) scalars;
   int n_sizes;
   sm_vec(sm_kir_ins) ins;
-  bool failed;         /* memory ran out while building */
+  bool failed; /* memory ran out while building */
 } sm_kir_kernel;
 
 /* --- Building (kir_builder.c) ----------------------------------------------------
@@ -97,7 +97,7 @@ void sm_kir_init(sm_kir_kernel *k, const sm_allocator *allocator);
 void sm_kir_free(sm_kir_kernel *k);
 int sm_kir_add_buffer(sm_kir_kernel *k, smelt_dtype dtype, bool written);
 int sm_kir_add_local(sm_kir_kernel *k, smelt_dtype dtype, uint32_t elements);
-int sm_kir_add_scalar(sm_kir_kernel *k, smelt_dtype dtype);  /* the argument, not a value */
+int sm_kir_add_scalar(sm_kir_kernel *k, smelt_dtype dtype); /* the argument, not a value */
 int sm_kir_add_size(sm_kir_kernel *k);
 
 int32_t sm_kir_const(sm_kir_kernel *k, smelt_dtype dtype, sm_word value);
@@ -151,8 +151,8 @@ typedef struct sm_kir_call {
   const sm_kir_span *buffers;
   const int64_t *sizes;
   const sm_word *scalars;
-  int64_t begin, end;  /* the chunk */
-  sm_cpu_level level;  /* of the loops that are run; 0: of any processor */
+  int64_t begin, end; /* the chunk */
+  sm_cpu_level level; /* of the loops that are run; 0: of any processor */
 } sm_kir_call;
 
 /* Runs the kernel. ERR_MEMORY; ERR_INTERNAL if it reads or writes outside a

@@ -104,9 +104,7 @@ int32_t sm_kir_for(sm_kir_kernel *k, int32_t begin, int32_t end, int64_t step) {
   return add(k, ins);
 }
 
-void sm_kir_end(sm_kir_kernel *k) {
-  (void)add(k, make_leaf(SM_KIR_END, (sm_kir_type){SMELT_DTYPE_NONE, 0}));
-}
+void sm_kir_end(sm_kir_kernel *k) { (void)add(k, make_leaf(SM_KIR_END, (sm_kir_type){SMELT_DTYPE_NONE, 0})); }
 
 int32_t sm_kir_splat(sm_kir_kernel *k, int32_t value, int width) {
   sm_kir_type type = {type_of(k, value).dtype, width_of(width)};
@@ -121,9 +119,15 @@ int32_t sm_kir_iota(sm_kir_kernel *k, int32_t base, int width) {
 int32_t sm_kir_kop(sm_kir_kernel *k, sm_kop kop, int32_t a, int32_t b, int32_t c, smelt_dtype to) {
   sm_kir_type type = type_of(k, a);
   switch (sm_kop_info_of(kop)->result) {
-    case SM_RESULT_SELECT: type.dtype = type_of(k, b).dtype; break;
-    case SM_RESULT_CONVERT: type.dtype = to; break;
-    default: type.dtype = sm_kop_result_dtype(kop, type.dtype); break;
+    case SM_RESULT_SELECT:
+      type.dtype = type_of(k, b).dtype;
+      break;
+    case SM_RESULT_CONVERT:
+      type.dtype = to;
+      break;
+    default:
+      type.dtype = sm_kop_result_dtype(kop, type.dtype);
+      break;
   }
   sm_kir_ins ins = make(SM_KIR_KOP, type, a, b, c);
   ins.kop = (uint8_t)kop;
@@ -142,7 +146,8 @@ int32_t sm_kir_load(sm_kir_kernel *k, int buffer, int32_t index, int32_t stride,
   return add(k, ins);
 }
 
-static void add_store(sm_kir_kernel *k, int buffer, int32_t index, int32_t stride, int32_t value, bool streaming) {
+static void add_store(sm_kir_kernel *k, int buffer, int32_t index, int32_t stride, int32_t value,
+                      bool streaming) {
   sm_kir_ins ins = make(SM_KIR_STORE, type_of(k, value), index, stride, value);
   ins.buffer = buffer_of(buffer);
   ins.imm.streaming = streaming;
@@ -164,7 +169,9 @@ void sm_kir_prefetch(sm_kir_kernel *k, int buffer, int32_t index, int width) {
   (void)add(k, ins);
 }
 
-void sm_kir_fence(sm_kir_kernel *k) { (void)add(k, make_leaf(SM_KIR_FENCE, (sm_kir_type){SMELT_DTYPE_NONE, 0})); }
+void sm_kir_fence(sm_kir_kernel *k) {
+  (void)add(k, make_leaf(SM_KIR_FENCE, (sm_kir_type){SMELT_DTYPE_NONE, 0}));
+}
 
 smelt_status sm_kir_built(const sm_kir_kernel *k, smelt_error *err) {
   return k->failed ? sm_error_memory(err, "the instructions of a kernel") : SMELT_OK;

@@ -10,7 +10,7 @@
 #include "kir/kir_storage.h"
 
 typedef struct loop {
-  int32_t at;  /* the FOR; its value is the counter */
+  int32_t at; /* the FOR; its value is the counter */
   int64_t end;
 } loop;
 
@@ -19,11 +19,11 @@ typedef struct machine {
   const sm_kir_call *call;
   smelt_error *err;
   int32_t pc;
-  unsigned char **values;  /* where each instruction's value is */
+  unsigned char **values; /* where each instruction's value is */
   loop *loops;
-  size_t depth;            /* loops that are running */
-  sm_kir_span *buffers;    /* the call's, then the local ones */
-  size_t bytes;            /* of the block that begins at `values` */
+  size_t depth;         /* loops that are running */
+  sm_kir_span *buffers; /* the call's, then the local ones */
+  size_t bytes;         /* of the block that begins at `values` */
 } machine;
 
 /* --- Memory ---------------------------------------------------------------------- */
@@ -47,7 +47,8 @@ static size_t count_loops(const sm_kir_kernel *k) {
 static void bind_buffers(machine *m, unsigned char *next) {
   for (size_t i = 0; i < m->k->buffers.len; i++) {
     const sm_kir_buffer *b = &m->k->buffers.items[i];
-    m->buffers[i] = b->local ? (sm_kir_span){next, b->local * smelt_dtype_size(b->dtype)} : m->call->buffers[i];
+    m->buffers[i] =
+        b->local ? (sm_kir_span){next, b->local * smelt_dtype_size(b->dtype)} : m->call->buffers[i];
     if (b->local) memset(next, 0, local_bytes(b));
     next += local_bytes(b);
   }
@@ -110,7 +111,8 @@ static void run_splat(machine *m, const sm_kir_ins *ins) {
   size_t size = smelt_dtype_size(ins->type.dtype), all = size * ins->type.width;
   unsigned char *to = m->values[m->pc];
   memcpy(to, m->values[ins->args[0]], size);
-  for (size_t done = size; done < all; done *= 2) memcpy(to + done, to, done <= all - done ? done : all - done);
+  for (size_t done = size; done < all; done *= 2)
+    memcpy(to + done, to, done <= all - done ? done : all - done);
 }
 
 static void run_iota(machine *m, const sm_kir_ins *ins) {
@@ -211,21 +213,45 @@ static void run_end(machine *m) {
 
 static smelt_status run_ins(machine *m, const sm_kir_ins *ins) {
   switch ((sm_kir_kind)ins->kind) {
-    case SM_KIR_CONST: set_word(m, ins, &ins->imm.constant); break;
-    case SM_KIR_SIZE: set_i64(m, m->pc, m->call->sizes[ins->imm.index]); break;
-    case SM_KIR_SCALAR: set_word(m, ins, &m->call->scalars[ins->imm.index]); break;
-    case SM_KIR_CHUNK_BEGIN: set_i64(m, m->pc, m->call->begin); break;
-    case SM_KIR_CHUNK_END: set_i64(m, m->pc, m->call->end); break;
-    case SM_KIR_FOR: run_for(m, ins); break;
-    case SM_KIR_END: run_end(m); break;
-    case SM_KIR_SPLAT: run_splat(m, ins); break;
-    case SM_KIR_IOTA: run_iota(m, ins); break;
-    case SM_KIR_KOP: run_kop(m, ins); break;
-    case SM_KIR_LOAD: return run_load(m, ins);
-    case SM_KIR_STORE: return run_store(m, ins);
+    case SM_KIR_CONST:
+      set_word(m, ins, &ins->imm.constant);
+      break;
+    case SM_KIR_SIZE:
+      set_i64(m, m->pc, m->call->sizes[ins->imm.index]);
+      break;
+    case SM_KIR_SCALAR:
+      set_word(m, ins, &m->call->scalars[ins->imm.index]);
+      break;
+    case SM_KIR_CHUNK_BEGIN:
+      set_i64(m, m->pc, m->call->begin);
+      break;
+    case SM_KIR_CHUNK_END:
+      set_i64(m, m->pc, m->call->end);
+      break;
+    case SM_KIR_FOR:
+      run_for(m, ins);
+      break;
+    case SM_KIR_END:
+      run_end(m);
+      break;
+    case SM_KIR_SPLAT:
+      run_splat(m, ins);
+      break;
+    case SM_KIR_IOTA:
+      run_iota(m, ins);
+      break;
+    case SM_KIR_KOP:
+      run_kop(m, ins);
+      break;
+    case SM_KIR_LOAD:
+      return run_load(m, ins);
+    case SM_KIR_STORE:
+      return run_store(m, ins);
     case SM_KIR_PREFETCH:
-    case SM_KIR_FENCE: break;
-    case SM_KIR_KIND_COUNT: break;
+    case SM_KIR_FENCE:
+      break;
+    case SM_KIR_KIND_COUNT:
+      break;
   }
   return SMELT_OK;
 }

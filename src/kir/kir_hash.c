@@ -17,12 +17,21 @@ static void hash_signature(sm_hash *h, const sm_kir_kernel *k) {
 
 static void hash_immediate(sm_hash *h, const sm_kir_ins *ins) {
   switch (ins->kind) {
-    case SM_KIR_CONST: sm_hash_bytes(h, &ins->imm.constant, smelt_dtype_size(ins->type.dtype)); break;
+    case SM_KIR_CONST:
+      sm_hash_bytes(h, &ins->imm.constant, smelt_dtype_size(ins->type.dtype));
+      break;
     case SM_KIR_SIZE:
-    case SM_KIR_SCALAR: sm_hash_u64(h, (uint64_t)ins->imm.index); break;
-    case SM_KIR_FOR: sm_hash_u64(h, (uint64_t)ins->imm.step); break;
-    case SM_KIR_STORE: sm_hash_u64(h, ins->imm.streaming); break;
-    default: break;
+    case SM_KIR_SCALAR:
+      sm_hash_u64(h, (uint64_t)ins->imm.index);
+      break;
+    case SM_KIR_FOR:
+      sm_hash_u64(h, (uint64_t)ins->imm.step);
+      break;
+    case SM_KIR_STORE:
+      sm_hash_u64(h, ins->imm.streaming);
+      break;
+    default:
+      break;
   }
 }
 

@@ -85,26 +85,42 @@ static void print_ins(sm_text *text, const sm_kir_ins *ins) {
       sm_text_addf(text, "const %s ", smelt_dtype_name(ins->type.dtype));
       print_constant(text, ins->type.dtype, &ins->imm.constant);
       break;
-    case SM_KIR_SIZE: sm_text_addf(text, "size n%" PRId32, ins->imm.index); break;
+    case SM_KIR_SIZE:
+      sm_text_addf(text, "size n%" PRId32, ins->imm.index);
+      break;
     case SM_KIR_SCALAR:
       sm_text_addf(text, "scalar %s s%" PRId32, smelt_dtype_name(ins->type.dtype), ins->imm.index);
       break;
-    case SM_KIR_CHUNK_BEGIN: sm_text_add(text, "chunk_begin"); break;
-    case SM_KIR_CHUNK_END: sm_text_add(text, "chunk_end"); break;
+    case SM_KIR_CHUNK_BEGIN:
+      sm_text_add(text, "chunk_begin");
+      break;
+    case SM_KIR_CHUNK_END:
+      sm_text_add(text, "chunk_end");
+      break;
     case SM_KIR_FOR:
       sm_text_addf(text, "for %%%" PRId32 " .. %%%" PRId32, ins->args[0], ins->args[1]);
       sm_text_addf(text, " step %" PRId64 " {", ins->imm.step);
       break;
-    case SM_KIR_END: sm_text_add(text, "}"); break;
+    case SM_KIR_END:
+      sm_text_add(text, "}");
+      break;
     case SM_KIR_PREFETCH:
       sm_text_add(text, "prefetch");
       print_type(text, ins->type);
       print_place(text, ins);
       break;
-    case SM_KIR_FENCE: sm_text_add(text, "fence"); break;
-    case SM_KIR_SPLAT: print_typed(text, "splat", ins); break;
-    case SM_KIR_IOTA: print_typed(text, "iota", ins); break;
-    case SM_KIR_KOP: print_typed(text, kop_name(ins), ins); break;
+    case SM_KIR_FENCE:
+      sm_text_add(text, "fence");
+      break;
+    case SM_KIR_SPLAT:
+      print_typed(text, "splat", ins);
+      break;
+    case SM_KIR_IOTA:
+      print_typed(text, "iota", ins);
+      break;
+    case SM_KIR_KOP:
+      print_typed(text, kop_name(ins), ins);
+      break;
     case SM_KIR_LOAD:
       sm_text_add(text, "load");
       print_type(text, ins->type);
@@ -115,7 +131,9 @@ static void print_ins(sm_text *text, const sm_kir_ins *ins) {
       print_place(text, ins);
       sm_text_addf(text, " %%%" PRId32, ins->args[2]);
       break;
-    default: sm_text_addf(text, "unknown kind %u", (unsigned)ins->kind); break;
+    default:
+      sm_text_addf(text, "unknown kind %u", (unsigned)ins->kind);
+      break;
   }
 }
 

@@ -21,15 +21,14 @@ typedef struct verifier {
   smelt_error *err;
 } verifier;
 
-__attribute__((format(printf, 2, 3)))
-static smelt_status fault(const verifier *v, const char *format, ...) {
+__attribute__((format(printf, 2, 3))) static smelt_status fault(const verifier *v, const char *format, ...) {
   char what[200];
   va_list args;
   va_start(args, format);
   (void)vsnprintf(what, sizeof what, format, args);
   va_end(args);
-  return sm_error_set(v->err, SMELT_ERR_INTERNAL, "kernel %s, instruction %" PRId32 ": %s", v->k->name,
-                      v->at, what);
+  return sm_error_set(v->err, SMELT_ERR_INTERNAL, "kernel %s, instruction %" PRId32 ": %s", v->k->name, v->at,
+                      what);
 }
 
 /* --- Types --------------------------------------------------------------------- */
@@ -195,23 +194,46 @@ static smelt_status check_fenced(const sm_kir_kernel *k, smelt_error *err) {
 /* The rules of the kind, and no more arguments than it has. */
 static smelt_status check_ins(verifier *v) {
   switch (v->ins->kind) {
-    case SM_KIR_CONST: SM_TRY(check_const(v)); return check_unused(v, 0);
-    case SM_KIR_SIZE: SM_TRY(check_size(v)); return check_unused(v, 0);
-    case SM_KIR_SCALAR: SM_TRY(check_scalar(v)); return check_unused(v, 0);
+    case SM_KIR_CONST:
+      SM_TRY(check_const(v));
+      return check_unused(v, 0);
+    case SM_KIR_SIZE:
+      SM_TRY(check_size(v));
+      return check_unused(v, 0);
+    case SM_KIR_SCALAR:
+      SM_TRY(check_scalar(v));
+      return check_unused(v, 0);
     case SM_KIR_CHUNK_BEGIN:
-    case SM_KIR_CHUNK_END: SM_TRY(expect_type(v, i64_type)); return check_unused(v, 0);
-    case SM_KIR_FOR: SM_TRY(check_for(v)); return check_unused(v, 2);
-    case SM_KIR_END: SM_TRY(check_end(v)); return check_unused(v, 0);
-    case SM_KIR_SPLAT: SM_TRY(check_splat(v)); return check_unused(v, 1);
-    case SM_KIR_IOTA: SM_TRY(check_iota(v)); return check_unused(v, 1);
-    case SM_KIR_KOP: return check_kop(v);
-    case SM_KIR_LOAD: SM_TRY(check_access(v)); return check_unused(v, 2);
-    case SM_KIR_STORE: return check_store(v);
+    case SM_KIR_CHUNK_END:
+      SM_TRY(expect_type(v, i64_type));
+      return check_unused(v, 0);
+    case SM_KIR_FOR:
+      SM_TRY(check_for(v));
+      return check_unused(v, 2);
+    case SM_KIR_END:
+      SM_TRY(check_end(v));
+      return check_unused(v, 0);
+    case SM_KIR_SPLAT:
+      SM_TRY(check_splat(v));
+      return check_unused(v, 1);
+    case SM_KIR_IOTA:
+      SM_TRY(check_iota(v));
+      return check_unused(v, 1);
+    case SM_KIR_KOP:
+      return check_kop(v);
+    case SM_KIR_LOAD:
+      SM_TRY(check_access(v));
+      return check_unused(v, 2);
+    case SM_KIR_STORE:
+      return check_store(v);
     case SM_KIR_PREFETCH:
       SM_TRY(check_access(v));
       return check_unused(v, 1);
-    case SM_KIR_FENCE: SM_TRY(expect_type(v, no_type)); return check_unused(v, 0);
-    default: return fault(v, "there is no kind %u", (unsigned)v->ins->kind);
+    case SM_KIR_FENCE:
+      SM_TRY(expect_type(v, no_type));
+      return check_unused(v, 0);
+    default:
+      return fault(v, "there is no kind %u", (unsigned)v->ins->kind);
   }
 }
 

@@ -7,20 +7,20 @@
 #include "launch/elementwise_skeleton.h"
 
 enum {
-  ONE_LOOP_COST = 40,   /* up to here rounds overlap by themselves */
-  TILE = 768,           /* elements; inputs and slots stay in the first-level cache */
-  SEGMENT_COST = 28,    /* of segments that have expensive steps */
-  CHEAP_STEP_COST = 4,  /* a chain of such steps waits for latency, not for throughput; */
-  CHEAP_SEGMENT = 16,   /* it is cut more finely, because */
-  UNROLL = 16,          /* so many vectors side by side hide the latency, */
-  LIVE_VECTORS = 28,    /* as far as they fit into 32 registers */
+  ONE_LOOP_COST = 40,  /* up to here rounds overlap by themselves */
+  TILE = 768,          /* elements; inputs and slots stay in the first-level cache */
+  SEGMENT_COST = 28,   /* of segments that have expensive steps */
+  CHEAP_STEP_COST = 4, /* a chain of such steps waits for latency, not for throughput; */
+  CHEAP_SEGMENT = 16,  /* it is cut more finely, because */
+  UNROLL = 16,         /* so many vectors side by side hide the latency, */
+  LIVE_VECTORS = 28,   /* as far as they fit into 32 registers */
 };
 
 typedef struct trace_facts {
-  int cost;       /* of the most expensive block */
-  int max_step;   /* cost of its most expensive step */
-  int live;       /* values alive at once */
-  bool one_axis;  /* every block has one axis, along which inputs stand or step by 1 */
+  int cost;      /* of the most expensive block */
+  int max_step;  /* cost of its most expensive step */
+  int live;      /* values alive at once */
+  bool one_axis; /* every block has one axis, along which inputs stand or step by 1 */
 } trace_facts;
 
 static int step_cost(const sm_step *step) {
@@ -105,7 +105,8 @@ static int64_t estimate_ns(const trace_facts *f, const sm_launch_plan *plan, uin
 }
 
 sm_elementwise_form sm_elementwise_choose(const sm_trace *trace, const sm_launch_plan *plan,
-                                          const sm_profile *profile, const sm_launch_facts *facts, sm_arena *arena) {
+                                          const sm_profile *profile, const sm_launch_facts *facts,
+                                          sm_arena *arena) {
   trace_facts f = gather(trace, plan);
   sm_elementwise_form form = {.width = profile->widths[0], .unroll = 1, .padded = f.one_axis};
   if (f.cost > ONE_LOOP_COST) choose_tiles(trace, &f, arena, &form);

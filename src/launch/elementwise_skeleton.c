@@ -18,11 +18,11 @@ typedef struct skeleton {
   sm_kir_kernel *kernel;
   sm_size_list *sizes;
   sm_segments segments;
-  int first_slot;         /* local buffer of slot 0 */
-  int32_t *base;          /* by input: position of the row's first element, NONE is 0 */
-  int32_t *inner_stride;  /* by input: size argument of class "other", or NONE */
-  int32_t *locals;        /* unroll × steps: values in the body being emitted, or NONE */
-  bool failed;            /* memory ran out */
+  int first_slot;        /* local buffer of slot 0 */
+  int32_t *base;         /* by input: position of the row's first element, NONE is 0 */
+  int32_t *inner_stride; /* by input: size argument of class "other", or NONE */
+  int32_t *locals;       /* unroll × steps: values in the body being emitted, or NONE */
+  bool failed;           /* memory ran out */
 } skeleton;
 
 /* --- Sizes and index arithmetic -------------------------------------------------------- */
@@ -62,7 +62,7 @@ static bool reads_input(const skeleton *s, int32_t input) {
 typedef struct place {
   int width;
   int32_t position, row, tile;
-  int32_t *locals;  /* of this vector of the round */
+  int32_t *locals; /* of this vector of the round */
 } place;
 
 static int32_t widen(skeleton *s, const place *p, int32_t value) {
@@ -90,10 +90,14 @@ static int32_t slot_position(skeleton *s, const place *p) {
 
 static int32_t emit_leaf(skeleton *s, const place *p, const sm_step *step) {
   switch (step->kind) {
-    case SM_STEP_READ: return emit_read(s, p, step->index);
-    case SM_STEP_SCALAR: return widen(s, p, sm_kir_scalar(s->kernel, step->index));
-    case SM_STEP_LITERAL: return widen(s, p, sm_kir_const(s->kernel, step->dtype, step->literal));
-    default: return emit_index(s, p);
+    case SM_STEP_READ:
+      return emit_read(s, p, step->index);
+    case SM_STEP_SCALAR:
+      return widen(s, p, sm_kir_scalar(s->kernel, step->index));
+    case SM_STEP_LITERAL:
+      return widen(s, p, sm_kir_const(s->kernel, step->dtype, step->literal));
+    default:
+      return emit_index(s, p);
   }
 }
 
@@ -114,11 +118,13 @@ static int32_t value_of(skeleton *s, const place *p, int32_t i) {
 static void emit_compute(skeleton *s, const place *p, int32_t i) {
   const sm_step *step = &s->block->steps.items[i];
   int32_t args[3];
-  for (int k = 0; k < 3; k++) args[k] = step->args[k] == SM_NO_LOCAL ? SM_KIR_NONE : value_of(s, p, step->args[k]);
+  for (int k = 0; k < 3; k++)
+    args[k] = step->args[k] == SM_NO_LOCAL ? SM_KIR_NONE : value_of(s, p, step->args[k]);
   int32_t value = sm_kir_kop(s->kernel, step->kop, args[0], args[1], args[2], step->dtype);
   p->locals[i] = value;
   int slot = s->segments.slot[i];
-  if (slot != SM_NO_SLOT) sm_kir_store(s->kernel, s->first_slot + slot, slot_position(s, p), SM_KIR_NONE, value);
+  if (slot != SM_NO_SLOT)
+    sm_kir_store(s->kernel, s->first_slot + slot, slot_position(s, p), SM_KIR_NONE, value);
 }
 
 static void emit_write(skeleton *s, const place *p, const sm_step *step) {
@@ -186,7 +192,8 @@ static void emit_loop(skeleton *s, int segment, const span *at, int width, int n
   int32_t position = sm_kir_for(s->kernel, at->begin, at->end, (int64_t)width * n);
   for (size_t i = 0; i < n_steps * (size_t)n; i++) s->locals[i] = SM_KIR_NONE;
   for (int u = 0; u < n; u++) {
-    int32_t own = u ? arithmetic(s, SM_KOP_ADD, position, sm_kir_i64(s->kernel, (int64_t)u * width)) : position;
+    int32_t own =
+        u ? arithmetic(s, SM_KOP_ADD, position, sm_kir_i64(s->kernel, (int64_t)u * width)) : position;
     places[u] = (place){width, own, at->row, at->tile, s->locals + n_steps * (size_t)u};
   }
   load_slots(s, segment, places, n);
@@ -286,15 +293,19 @@ static void emit_block(skeleton *s, sm_arena *arena) {
   add_slots(s);
   begin_inputs(s);
   if (s->plan->rank > 1) emit_rows(s);
-  else emit_span(s, &(span){sm_kir_chunk_begin(s->kernel), sm_kir_chunk_end(s->kernel), SM_KIR_NONE, SM_KIR_NONE});
+  else
+    emit_span(s,
+              &(span){sm_kir_chunk_begin(s->kernel), sm_kir_chunk_end(s->kernel), SM_KIR_NONE, SM_KIR_NONE});
 }
 
 /* --- The kernel --------------------------------------------------------------------------------- */
 
 static void declare_arguments(const sm_trace *trace, sm_kir_kernel *k) {
   const sm_value *values = trace->segment->values.items;
-  for (size_t i = 0; i < trace->inputs.len; i++) sm_kir_add_buffer(k, values[trace->inputs.items[i]].dtype, false);
-  for (size_t i = 0; i < trace->outputs.len; i++) sm_kir_add_buffer(k, values[trace->outputs.items[i]].dtype, true);
+  for (size_t i = 0; i < trace->inputs.len; i++)
+    sm_kir_add_buffer(k, values[trace->inputs.items[i]].dtype, false);
+  for (size_t i = 0; i < trace->outputs.len; i++)
+    sm_kir_add_buffer(k, values[trace->outputs.items[i]].dtype, true);
   for (size_t i = 0; i < trace->scalars.len; i++) sm_kir_add_scalar(k, trace->scalars.items[i].dtype);
 }
 
@@ -311,9 +322,9 @@ static void emit_blocks(skeleton *s, const sm_launch_plan *plan, sm_arena *arena
   if (s->form.streaming) sm_kir_fence(s->kernel);
 }
 
-smelt_status sm_elementwise_kernel(const sm_trace *trace, const sm_launch_plan *plan, sm_elementwise_form form,
-                                   const sm_allocator *allocator, sm_kir_kernel *out, sm_size_list *sizes,
-                                   smelt_error *err) {
+smelt_status sm_elementwise_kernel(const sm_trace *trace, const sm_launch_plan *plan,
+                                   sm_elementwise_form form, const sm_allocator *allocator,
+                                   sm_kir_kernel *out, sm_size_list *sizes, smelt_error *err) {
   sm_kir_init(out, allocator);
   memset(sizes, 0, sizeof *sizes);
   declare_arguments(trace, out);

@@ -26,19 +26,19 @@
 #include "rt/device.h"
 
 typedef struct sm_elementwise_form {
-  int width;       /* lanes of a vector */
-  int unroll;      /* vectors side by side in a round; more than 1 only if padded */
-  int tile;        /* elements of a tile, a multiple of a round's; 0: one loop */
-  int segment;     /* cost of the steps that a segment of a tiled kernel may have */
-  bool streaming;  /* results bypass the caches */
+  int width;      /* lanes of a vector */
+  int unroll;     /* vectors side by side in a round; more than 1 only if padded */
+  int tile;       /* elements of a tile, a multiple of a round's; 0: one loop */
+  int segment;    /* cost of the steps that a segment of a tiled kernel may have */
+  bool streaming; /* results bypass the caches */
   bool padded;
   int64_t cost_ns; /* estimate of one thread's time for the launch */
 } sm_elementwise_form;
 
 /* What is known when the buffers are. */
 typedef struct sm_launch_facts {
-  uint64_t bytes;  /* that the launch touches */
-  bool aligned;    /* every output begins at a multiple of 64 bytes */
+  uint64_t bytes; /* that the launch touches */
+  bool aligned;   /* every output begins at a multiple of 64 bytes */
 } sm_launch_facts;
 
 /* The form for this trace on a device, and that for its interpreter; `arena` is
@@ -54,8 +54,8 @@ typedef sm_vec(int64_t) sm_size_list;
 /* Builds the kernel, which is not verified yet: buffers are the trace's inputs, then its outputs; scalars
  * are the trace's. `sizes` gets the values of the size arguments. Both are the
  * caller's to free, also on failure. */
-smelt_status sm_elementwise_kernel(const sm_trace *trace, const sm_launch_plan *plan, sm_elementwise_form form,
-                                   const sm_allocator *allocator, sm_kir_kernel *out, sm_size_list *sizes,
-                                   smelt_error *err);
+smelt_status sm_elementwise_kernel(const sm_trace *trace, const sm_launch_plan *plan,
+                                   sm_elementwise_form form, const sm_allocator *allocator,
+                                   sm_kir_kernel *out, sm_size_list *sizes, smelt_error *err);
 
 #endif

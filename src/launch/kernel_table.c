@@ -6,7 +6,8 @@
 
 #include "base/error.h"
 
-void sm_kernel_table_init(sm_kernel_table *table, sm_device *device, const sm_log *log, sm_counters *counters) {
+void sm_kernel_table_init(sm_kernel_table *table, sm_device *device, const sm_log *log,
+                          sm_counters *counters) {
   *table = (sm_kernel_table){.device = device, .log = log, .counters = counters};
 }
 
@@ -43,7 +44,8 @@ static smelt_status make(sm_kernel_table *table, sm_kir_kernel *ir, make_fn *fun
   log_compile(table, ir);
   smelt_status status = function(table->device, ir, &entry->kernel, err);
   if (status == SMELT_OK) sm_count(&table->counters->kernels_compiled, 1);
-  if (status == SMELT_OK || status == SMELT_ERR_UNSUPPORTED) table->entries.items[table->entries.len++] = *entry;
+  if (status == SMELT_OK || status == SMELT_ERR_UNSUPPORTED)
+    table->entries.items[table->entries.len++] = *entry;
   return status;
 }
 

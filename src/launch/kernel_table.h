@@ -13,7 +13,7 @@
 typedef struct sm_kernel_entry {
   sm_hash hash;
   char name[SM_KIR_NAME];
-  sm_kernel *kernel;  /* NULL: the driver has no code for it */
+  sm_kernel *kernel; /* NULL: the driver has no code for it */
 } sm_kernel_entry;
 
 typedef struct sm_kernel_table {
@@ -23,13 +23,14 @@ typedef struct sm_kernel_table {
   sm_vec(sm_kernel_entry) entries;
 } sm_kernel_table;
 
-void sm_kernel_table_init(sm_kernel_table *table, sm_device *device, const sm_log *log, sm_counters *counters);
+void sm_kernel_table_init(sm_kernel_table *table, sm_device *device, const sm_log *log,
+                          sm_counters *counters);
 void sm_kernel_table_free(sm_kernel_table *table);
 
 /* The kernel with this IR, made if it is new: compiled, or for the interpreter
- * if `interpreted`. It is verified then, not at every launch. `prefix` and eight digits of the hash name it. Takes `ir`
- * over, also on failure. The entry stays valid until the next call. ERR_MEMORY,
- * ERR_COMPILE, which leave no entry; ERR_UNSUPPORTED, which is remembered. */
+ * if `interpreted`. It is verified then, not at every launch. `prefix` and eight digits of the hash name it.
+ * Takes `ir` over, also on failure. The entry stays valid until the next call. ERR_MEMORY, ERR_COMPILE, which
+ * leave no entry; ERR_UNSUPPORTED, which is remembered. */
 smelt_status sm_kernel_table_get(sm_kernel_table *table, sm_kir_kernel *ir, const char *prefix,
                                  bool interpreted, const sm_kernel_entry **out, smelt_error *err);
 

@@ -13,15 +13,15 @@
 #include "trace/trace.h"
 
 typedef struct sm_block_plan {
-  int rank;                      /* after merging, at least 1 */
-  int64_t dims[SMELT_MAX_RANK];  /* outermost first */
-  int64_t *strides;              /* n_inputs × SMELT_MAX_RANK, in elements */
+  int rank;                     /* after merging, at least 1 */
+  int64_t dims[SMELT_MAX_RANK]; /* outermost first */
+  int64_t *strides;             /* n_inputs × SMELT_MAX_RANK, in elements */
 } sm_block_plan;
 
 typedef struct sm_launch_plan {
-  sm_block_plan *blocks;         /* one a block of the trace */
-  int64_t work_items;            /* elements of the index space */
-  int64_t grain;                 /* chunks begin at multiples of this */
+  sm_block_plan *blocks; /* one a block of the trace */
+  int64_t work_items;    /* elements of the index space */
+  int64_t grain;         /* chunks begin at multiples of this */
 } sm_launch_plan;
 
 /* Everything lives in `arena`. False when memory is exhausted. */

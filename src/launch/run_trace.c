@@ -39,7 +39,8 @@ static uint64_t total_bytes(sm_buffer *const *buffers, const uint32_t *values, s
 static smelt_status enter_driver(const sm_launch_env *env, const char *fuser, const sm_trace *trace,
                                  const sm_kernel_entry *kernel, const sm_launch *launch, sm_buffer **buffers,
                                  smelt_error *err) {
-  sm_launch_report report = {fuser, kernel->name, total_bytes(buffers, trace->inputs.items, trace->inputs.len),
+  sm_launch_report report = {fuser, kernel->name,
+                             total_bytes(buffers, trace->inputs.items, trace->inputs.len),
                              total_bytes(buffers, trace->outputs.items, trace->outputs.len)};
   sm_report_launch(env->log, env->device->allocator, env->counters, &report);
   return env->device->driver->launch(env->device, kernel->kernel, launch, err);
@@ -76,10 +77,16 @@ static smelt_status launch_kernel(const sm_launch_env *env, const char *fuser, c
   for (size_t i = 0; i < n_in; i++) spans[i] = span_of(buffers[trace->inputs.items[i]]);
   for (size_t i = 0; i < n_out; i++) spans[n_in + i] = span_of(buffers[trace->outputs.items[i]]);
   for (size_t i = 0; i < n_scalars; i++) scalars[i] = trace->scalars.items[i].value;
-  sm_launch launch = {.buffers = spans, .n_buffers = n_in + n_out, .sizes = kernel->sizes.items,
-                      .n_sizes = kernel->sizes.len, .scalars = scalars, .n_scalars = n_scalars,
-                      .work_items = plan->work_items, .grain = plan->grain,
-                      .padded = kernel->form.padded, .moves = moves,
+  sm_launch launch = {.buffers = spans,
+                      .n_buffers = n_in + n_out,
+                      .sizes = kernel->sizes.items,
+                      .n_sizes = kernel->sizes.len,
+                      .scalars = scalars,
+                      .n_scalars = n_scalars,
+                      .work_items = plan->work_items,
+                      .grain = plan->grain,
+                      .padded = kernel->form.padded,
+                      .moves = moves,
                       .cost_ns = kernel->form.cost_ns};
   if (launch.padded) launch.grain = (int64_t)kernel->form.width * kernel->form.unroll;
   return enter_driver(env, fuser, trace, kernel->entry, &launch, buffers, err);

@@ -15,8 +15,8 @@ enum { SM_NO_SLOT = -1 };
 
 typedef struct sm_segments {
   int n;
-  int32_t *begin;     /* by segment: its first step; begin[n] is the end */
-  int32_t *slot;      /* by step: where its value is kept, or SM_NO_SLOT */
+  int32_t *begin; /* by segment: its first step; begin[n] is the end */
+  int32_t *slot;  /* by step: where its value is kept, or SM_NO_SLOT */
   int n_slots;
   smelt_dtype *dtype; /* by slot */
 } sm_segments;

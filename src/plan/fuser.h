@@ -27,28 +27,28 @@ typedef enum sm_reason {
   SM_REASON_COUNT
 } sm_reason;
 
-const char *sm_reason_code(sm_reason reason);      /* "bindings" */
+const char *sm_reason_code(sm_reason reason); /* "bindings" */
 const char *sm_reason_sentence(sm_reason reason);
 
 /* How a fuser lays out its kernels; values as the original engine has them. */
 typedef struct sm_fuser_settings {
-  bool broadcast;             /* inputs may be broadcast to the block's shape */
-  bool output_shape_updates;  /* a later output may widen the block's shape */
-  bool inplace;               /* an output may reuse an input's buffer */
+  bool broadcast;            /* inputs may be broadcast to the block's shape */
+  bool output_shape_updates; /* a later output may widen the block's shape */
+  bool inplace;              /* an output may reuse an input's buffer */
   bool vectorization;
-  bool any_ref_layout;        /* any input or output may be the reference layout */
-  bool choose_output_layout;  /* outputs may follow the inputs' layout */
+  bool any_ref_layout;       /* any input or output may be the reference layout */
+  bool choose_output_layout; /* outputs may follow the inputs' layout */
 } sm_fuser_settings;
 
 typedef struct sm_limits {
-  int max_ops;       /* recorded operations in a kernel */
-  int max_bindings;  /* buffers a kernel may bind, metadata included */
+  int max_ops;      /* recorded operations in a kernel */
+  int max_bindings; /* buffers a kernel may bind, metadata included */
 } sm_limits;
 
 /* What `fit` finds out about a candidate. */
 typedef struct sm_fit {
   sm_reason reason;
-  int bindings;      /* estimated: inputs, outputs and one for metadata */
+  int bindings; /* estimated: inputs, outputs and one for metadata */
 } sm_fit;
 
 /* Operations of one segment, ascending, with the number of uses each value has
@@ -57,15 +57,15 @@ typedef struct sm_candidate {
   const sm_segment *segment;
   const uint32_t *ops;
   int n_ops;
-  const uint32_t *uses;  /* by value: operands of needed records */
-  uint32_t *scratch;     /* one zeroed entry a value; left zeroed */
+  const uint32_t *uses; /* by value: operands of needed records */
+  uint32_t *scratch;    /* one zeroed entry a value; left zeroed */
 } sm_candidate;
 
 typedef struct sm_buffer sm_buffer; /* the executor's */
 
 typedef struct sm_fuser {
   const char *name;
-  bool available;  /* false: the name is reserved, nothing is accepted yet */
+  bool available; /* false: the name is reserved, nothing is accepted yet */
   sm_fuser_settings settings;
   sm_reason (*accept)(const sm_segment *segment, const sm_op *op);
   sm_fit (*fit)(const sm_candidate *candidate, const sm_limits *limits);

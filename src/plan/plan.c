@@ -24,7 +24,7 @@ typedef struct search {
   uint64_t *members;      /* by root: bitset of records */
   int *n_members;         /* by root */
   int *bindings;          /* by root */
-  sm_reason *alone;         /* by record: why it cannot be run at all */
+  sm_reason *alone;       /* by record: why it cannot be run at all */
   edge *edges;
   size_t n_edges;
   uint32_t *list;          /* scratch: records of a candidate */
@@ -189,8 +189,8 @@ static bool allocate(search *s) {
   s->plan->refusals = sm_arena_zalloc(arena, n_edges, sizeof *s->plan->refusals);
   s->plan->last_reader = sm_arena_zalloc(arena, n_values, sizeof *s->plan->last_reader);
   s->plan->written = sm_arena_zalloc(arena, n_values, sizeof *s->plan->written);
-  return s->root && s->fuser && s->members && s->n_members && s->bindings && s->alone && s->edges && s->list &&
-         s->value_scratch && s->contract_scratch && s->plan->refusals && s->plan->last_reader &&
+  return s->root && s->fuser && s->members && s->n_members && s->bindings && s->alone && s->edges &&
+         s->list && s->value_scratch && s->contract_scratch && s->plan->refusals && s->plan->last_reader &&
          s->plan->written;
 }
 

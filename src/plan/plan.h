@@ -24,12 +24,12 @@
 #include "plan/fuser.h"
 
 typedef struct sm_cluster {
-  const sm_fuser *fuser;  /* NULL: a single record that cannot be run, for the reason `refused` */
+  const sm_fuser *fuser; /* NULL: a single record that cannot be run, for the reason `refused` */
   sm_reason refused;
-  uint32_t *ops;     /* ascending */
+  uint32_t *ops; /* ascending */
   int n_ops;
-  int bindings;      /* estimated */
-  uint64_t read, written;  /* bytes: each value once */
+  int bindings;           /* estimated */
+  uint64_t read, written; /* bytes: each value once */
 } sm_cluster;
 
 /* Two records that use a common value but are not in one kernel. */
@@ -41,7 +41,7 @@ typedef struct sm_refusal {
 
 typedef struct sm_plan {
   sm_arena arena;
-  sm_cluster *clusters;  /* in execution order */
+  sm_cluster *clusters; /* in execution order */
   int n_clusters;
   uint32_t *last_reader; /* by value: the last cluster that reads it, SM_NO_READER */
   bool *written;         /* by value: its cluster stores it */
@@ -52,7 +52,7 @@ typedef struct sm_plan {
 #define SM_NO_READER UINT32_MAX
 
 typedef struct sm_plan_options {
-  const sm_fuser *const *fusers;  /* NULL-terminated, in order of preference */
+  const sm_fuser *const *fusers; /* NULL-terminated, in order of preference */
   sm_limits limits;
   bool fusion;
 } sm_plan_options;

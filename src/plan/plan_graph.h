@@ -11,11 +11,11 @@
 typedef struct sm_graph {
   const sm_segment *segment;
   uint32_t n_ops;
-  size_t words;        /* of one bitset over records */
-  bool *needed;        /* by record */
-  uint32_t *uses;      /* by value: operands of needed records */
-  uint64_t *below;     /* by record: the records it reaches, itself included */
-  uint64_t *above;     /* by record: the records that reach it, itself included */
+  size_t words;    /* of one bitset over records */
+  bool *needed;    /* by record */
+  uint32_t *uses;  /* by value: operands of needed records */
+  uint64_t *below; /* by record: the records it reaches, itself included */
+  uint64_t *above; /* by record: the records that reach it, itself included */
 } sm_graph;
 
 /* Everything lives in `arena`. False when memory is exhausted. */

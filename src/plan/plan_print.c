@@ -13,8 +13,8 @@ static void print_ops(sm_text *text, const sm_segment *segment, const sm_cluster
 void sm_plan_print(sm_text *text, const sm_segment *segment, const sm_plan *plan) {
   for (int i = 0; i < plan->n_clusters; i++) {
     const sm_cluster *c = &plan->clusters[i];
-    sm_text_addf(text, "%d %s read=%" PRIu64 " written=%" PRIu64 " est_bindings=%d: ", i, c->fuser ? c->fuser->name : "none",
-                 c->read, c->written, c->bindings);
+    sm_text_addf(text, "%d %s read=%" PRIu64 " written=%" PRIu64 " est_bindings=%d: ", i,
+                 c->fuser ? c->fuser->name : "none", c->read, c->written, c->bindings);
     print_ops(text, segment, c);
     sm_text_add(text, "\n");
   }

@@ -20,38 +20,38 @@
 
 /* Plain data that the planner and the skeletons read. */
 typedef struct sm_profile {
-  const char *name;          /* "cpu-avx512", "metal" */
-  uint16_t vector_bytes;     /* widest vector */
-  uint8_t widths[8];         /* candidates for f32, descending, 0-terminated */
-  int max_bindings;          /* buffers a kernel may bind, metadata included */
-  bool chunked;              /* CPU style: a call runs a range of work items */
-  uint64_t cache_bytes;      /* last-level cache; 0: results never bypass it */
-  int interpreter_width;     /* lanes of interpreted kernels; 0: kernels are always compiled */
+  const char *name;      /* "cpu-avx512", "metal" */
+  uint16_t vector_bytes; /* widest vector */
+  uint8_t widths[8];     /* candidates for f32, descending, 0-terminated */
+  int max_bindings;      /* buffers a kernel may bind, metadata included */
+  bool chunked;          /* CPU style: a call runs a range of work items */
+  uint64_t cache_bytes;  /* last-level cache; 0: results never bypass it */
+  int interpreter_width; /* lanes of interpreted kernels; 0: kernels are always compiled */
 } sm_profile;
 
 typedef struct sm_device sm_device;
-typedef struct sm_kernel sm_kernel;  /* a compiled kernel, the driver's own */
+typedef struct sm_kernel sm_kernel; /* a compiled kernel, the driver's own */
 
 typedef struct sm_launch {
-  const sm_kir_span *buffers;  /* host-visible spans for CPU drivers */
+  const sm_kir_span *buffers; /* host-visible spans for CPU drivers */
   size_t n_buffers;
   const int64_t *sizes;
   size_t n_sizes;
   const sm_word *scalars;
   size_t n_scalars;
   int64_t work_items;
-  int64_t grain;               /* chunks begin and end at multiples of this */
+  int64_t grain; /* chunks begin and end at multiples of this */
   /* A padded kernel runs whole grains only; what is left is run on copies that
    * the driver pads. `moves` says by buffer whether its element follows the
    * work item (else it stays at the first). */
   bool padded;
   const bool *moves;
-  int64_t cost_ns;             /* estimate of one thread's time */
+  int64_t cost_ns; /* estimate of one thread's time */
 } sm_launch;
 
 typedef struct sm_driver {
-  const char *name;   /* "cpu" */
-  bool runs_kernels;  /* false: the op-level reference, compile and launch are NULL */
+  const char *name;  /* "cpu" */
+  bool runs_kernels; /* false: the op-level reference, compile and launch are NULL */
   /* `argument` is what follows "name:" in the device string, or NULL. */
   smelt_status (*open)(sm_device *device, const char *argument, smelt_error *err);
   void (*close)(sm_device *device);
@@ -73,9 +73,9 @@ struct sm_device {
   const sm_allocator *allocator;
   const sm_log *log;
   const sm_profile *profile;
-  const char *detail;             /* what runs its kernels: "llvm"; NULL: the profile's name says it */
-  void *state;                    /* the driver's own */
-  _Atomic uint64_t live_bytes;    /* of buffers */
+  const char *detail;          /* what runs its kernels: "llvm"; NULL: the profile's name says it */
+  void *state;                 /* the driver's own */
+  _Atomic uint64_t live_bytes; /* of buffers */
 };
 
 /* Opens "name" or "name:argument" from the list of drivers (NULL-terminated).
@@ -87,9 +87,9 @@ void sm_device_close(sm_device *device);
 /* --- Buffers -------------------------------------------------------------------- */
 typedef struct sm_buffer {
   _Atomic uint32_t refs;
-  bool borrowed;          /* the user's memory: never written */
+  bool borrowed; /* the user's memory: never written */
   sm_device *device;
-  void *data;             /* device memory; NULL if bytes is 0 */
+  void *data; /* device memory; NULL if bytes is 0 */
   size_t bytes;
   void (*free_fn)(void *user);
   void *user;

@@ -8,15 +8,17 @@
 typedef struct tail {
   const sm_kir_kernel *ir;
   const sm_launch *launch;
-  int64_t begin;      /* first work item behind the whole grains */
-  size_t stride;      /* bytes from one copy to the next */
+  int64_t begin; /* first work item behind the whole grains */
+  size_t stride; /* bytes from one copy to the next */
   unsigned char *copies;
   sm_kir_span *spans; /* what the kernel is given */
 } tail;
 
 enum { WIDEST_ELEMENT = 8, COPY_ALIGNMENT = 64 };
 
-static size_t element_size(const tail *t, size_t i) { return smelt_dtype_size(t->ir->buffers.items[i].dtype); }
+static size_t element_size(const tail *t, size_t i) {
+  return smelt_dtype_size(t->ir->buffers.items[i].dtype);
+}
 
 /* The elements that are there; the rest of a grain is zeros. */
 static void copy_in(tail *t, size_t i) {

@@ -25,7 +25,7 @@ void sm_report_launch(const sm_log *log, const sm_allocator *allocator, sm_count
   sm_text_init(&text, allocator);
   sm_text_add(&text, "[launch] ");
   add_thread(&text);
-  sm_text_addf(&text, " %s %s read=%" PRIu64 " written=%" PRIu64, report->fuser, report->kernel,
-               report->read, report->written);
+  sm_text_addf(&text, " %s %s read=%" PRIu64 " written=%" PRIu64, report->fuser, report->kernel, report->read,
+               report->written);
   sm_log_text(log, &text);
 }

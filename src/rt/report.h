@@ -8,9 +8,9 @@
 #include "base/log.h"
 
 typedef struct sm_launch_report {
-  const char *fuser;   /* "ElementWise"; the device's name where nothing fuses */
+  const char *fuser; /* "ElementWise"; the device's name where nothing fuses */
   const char *kernel;
-  uint64_t read, written;  /* bytes of tensor memory */
+  uint64_t read, written; /* bytes of tensor memory */
 } sm_launch_report;
 
 /* One counter step and one line:

@@ -25,12 +25,12 @@
 enum { SM_NO_LOCAL = -1 };
 
 typedef enum sm_step_kind {
-  SM_STEP_READ,     /* input `index` at the block's position */
-  SM_STEP_SCALAR,   /* run-time scalar `index` */
+  SM_STEP_READ,   /* input `index` at the block's position */
+  SM_STEP_SCALAR, /* run-time scalar `index` */
   SM_STEP_LITERAL,
-  SM_STEP_INDEX,    /* flat row-major position in the block, i64 */
-  SM_STEP_COMPUTE,  /* kop of args */
-  SM_STEP_WRITE     /* args[0] to output `index`; defines nothing */
+  SM_STEP_INDEX,   /* flat row-major position in the block, i64 */
+  SM_STEP_COMPUTE, /* kop of args */
+  SM_STEP_WRITE    /* args[0] to output `index`; defines nothing */
 } sm_step_kind;
 
 typedef struct sm_step {
@@ -43,7 +43,7 @@ typedef struct sm_step {
 } sm_step;
 
 typedef struct sm_block {
-  sm_shape shape;  /* the index space */
+  sm_shape shape; /* the index space */
   sm_vec(sm_step) steps;
 } sm_block;
 
@@ -54,9 +54,9 @@ typedef struct sm_trace_scalar {
 
 typedef struct sm_trace {
   const sm_segment *segment;
-  const uint32_t *ops;  /* the records it was built from */
+  const uint32_t *ops; /* the records it was built from */
   int n_ops;
-  sm_vec(uint32_t) inputs, outputs;  /* values */
+  sm_vec(uint32_t) inputs, outputs; /* values */
   sm_vec(sm_trace_scalar) scalars;
   sm_vec(sm_block) blocks;
 } sm_trace;

@@ -11,9 +11,9 @@
 typedef struct builder {
   const sm_allocator *allocator;
   sm_trace *trace;
-  int32_t *part;      /* by record position in trace->ops: representative of its part */
-  int32_t *block_of;  /* by record position: its block, once it has one */
-  int32_t *local_of;  /* by value: its local in the block of its producer */
+  int32_t *part;       /* by record position in trace->ops: representative of its part */
+  int32_t *block_of;   /* by record position: its block, once it has one */
+  int32_t *local_of;   /* by value: its local in the block of its producer */
   const bool *written; /* by value: it is stored; NULL: every result is */
   smelt_mode mode;
 } builder;
@@ -144,11 +144,14 @@ static int32_t lower_literal(lowering *l, const sm_expr_arg *arg) {
 
 static int32_t lower_arg(lowering *l, const sm_expr_arg *arg) {
   switch (arg->kind) {
-    case SM_ARG_OPERAND: return l->operands[arg->index];
-    case SM_ARG_STEP: return l->steps[arg->index];
+    case SM_ARG_OPERAND:
+      return l->operands[arg->index];
+    case SM_ARG_STEP:
+      return l->steps[arg->index];
     case SM_ARG_LITERAL:
       return lower_literal(l, arg);
-    case SM_ARG_INDEX: break;
+    case SM_ARG_INDEX:
+      break;
   }
   int32_t index = share(l->b, l->block, make_leaf(SM_STEP_INDEX, SMELT_I64, 0));
   if (arg->dtype == SMELT_I64 || index == SM_NO_LOCAL) return index;

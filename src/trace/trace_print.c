@@ -19,17 +19,22 @@ static void print_definition(sm_text *text, const sm_trace *trace, const sm_step
       sm_text_add(text, "read ");
       print_value(text, trace, trace->inputs.items[step->index]);
       break;
-    case SM_STEP_SCALAR: sm_text_addf(text, "scalar s%" PRId32, step->index); break;
+    case SM_STEP_SCALAR:
+      sm_text_addf(text, "scalar s%" PRId32, step->index);
+      break;
     case SM_STEP_LITERAL:
       sm_text_add(text, "literal ");
       sm_scalar_print(text, sm_scalar_of(step->dtype, &step->literal));
       break;
-    case SM_STEP_INDEX: sm_text_add(text, "index"); break;
+    case SM_STEP_INDEX:
+      sm_text_add(text, "index");
+      break;
     case SM_STEP_COMPUTE:
       sm_text_add(text, sm_kop_info_of(step->kop)->name);
       print_args(text, step);
       break;
-    case SM_STEP_WRITE: break;
+    case SM_STEP_WRITE:
+      break;
   }
 }
 

@@ -27,8 +27,10 @@ static void check_prints(smelt_dtype dtype, int rank, const int64_t *dims, const
 
 /* A shape: rank and extents. */
 #define NONE 0, NULL
-#define DIMS(...) (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]){__VA_ARGS__}
-#define VALUES(...) {__VA_ARGS__}
+#define DIMS(...) \
+  (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]) { __VA_ARGS__ }
+#define VALUES(...) \
+  { __VA_ARGS__ }
 /* PRINTS(dtype, element type, NONE or DIMS(…), VALUES(…), expected text) */
 #define PRINTS(id, ctype, shape, values, expected) check_prints(SMELT_##id, shape, (ctype[])values, expected)
 
@@ -68,26 +70,26 @@ TEST(bools) {
   PRINTS(BOOL, bool, DIMS(3), VALUES(true, false, true), "[ True False  True]");
   PRINTS(BOOL, bool, DIMS(2), VALUES(true, true), "[ True  True]");
   PRINTS(BOOL, bool, DIMS(2, 2), VALUES(true, false, false, true),
-        "[[ True False]\n"
-        " [False  True]]");
+         "[[ True False]\n"
+         " [False  True]]");
 }
 
 TEST(integers) {
   PRINTS(I32, int32_t, DIMS(3), VALUES(1, -20, 300), "[  1 -20 300]");
   PRINTS(U8, uint8_t, DIMS(3, 1), VALUES(0, 7, 255),
-        "[[  0]\n"
-        " [  7]\n"
-        " [255]]");
+         "[[  0]\n"
+         " [  7]\n"
+         " [255]]");
   PRINTS(I64, int64_t, DIMS(2), VALUES(INT64_MIN, 0), "[-9223372036854775808                    0]");
   PRINTS(U64, uint64_t, DIMS(2), VALUES(18446744073709551615u, 1),
          "[18446744073709551615                    1]");
   PRINTS(I16, int16_t, DIMS(1), VALUES(5), "[5]");
   PRINTS(I8, int8_t, DIMS(2, 2, 2), VALUES(-4, -3, -2, -1, 0, 1, 2, 3),
-        "[[[-4 -3]\n"
-        "  [-2 -1]]\n"
-        "\n"
-        " [[ 0  1]\n"
-        "  [ 2  3]]]");
+         "[[[-4 -3]\n"
+         "  [-2 -1]]\n"
+         "\n"
+         " [[ 0  1]\n"
+         "  [ 2  3]]]");
 }
 
 TEST(fixed) {
@@ -132,21 +134,21 @@ TEST(specials) {
 
 TEST(nesting) {
   PRINTS(I32, int32_t, DIMS(2, 2, 2), VALUES(0, 1, 2, 3, 4, 5, 6, 7),
-        "[[[0 1]\n"
-        "  [2 3]]\n"
-        "\n"
-        " [[4 5]\n"
-        "  [6 7]]]");
+         "[[[0 1]\n"
+         "  [2 3]]\n"
+         "\n"
+         " [[4 5]\n"
+         "  [6 7]]]");
   PRINTS(F32, float, DIMS(2, 2), VALUES(1.0f, 2.5f, 3.0f, 4.0f),
-        "[[1.  2.5]\n"
-        " [3.  4. ]]");
+         "[[1.  2.5]\n"
+         " [3.  4. ]]");
   PRINTS(I8, int8_t, DIMS(2, 1, 2, 2), VALUES(0, 1, 2, 3, 4, 5, 6, 7),
-        "[[[[0 1]\n"
-        "   [2 3]]]\n"
-        "\n"
-        "\n"
-        " [[[4 5]\n"
-        "   [6 7]]]]");
+         "[[[[0 1]\n"
+         "   [2 3]]]\n"
+         "\n"
+         "\n"
+         " [[[4 5]\n"
+         "   [6 7]]]]");
   PRINTS(F64, double, DIMS(1, 1, 1, 1), VALUES(7.0), "[[[[7.]]]]");
 }
 

@@ -404,16 +404,16 @@ static void check_refused(const sm_kir_kernel *k, const char *what) {
 
 /* The sample with one change made by a statement that sees its instructions as
  * `ins` must be refused because of instruction `at` for the reason `what`. */
-#define CHECK_FAULT(at, change, what)                                               \
-  do {                                                                              \
-    char text[160];                                                                 \
-    sm_kir_kernel k = sample();                                                     \
-    sm_kir_ins *ins = k.ins.items;                                                  \
-    (void)ins;                                                                      \
-    change;                                                                         \
+#define CHECK_FAULT(at, change, what)                                                 \
+  do {                                                                                \
+    char text[160];                                                                   \
+    sm_kir_kernel k = sample();                                                       \
+    sm_kir_ins *ins = k.ins.items;                                                    \
+    (void)ins;                                                                        \
+    change;                                                                           \
     (void)snprintf(text, sizeof text, "kernel sample, instruction %d: %s", at, what); \
-    check_refused(&k, text);                                                        \
-    sm_kir_free(&k);                                                                \
+    check_refused(&k, text);                                                          \
+    sm_kir_free(&k);                                                                  \
   } while (0)
 
 TEST(refuses_bad_references) {
@@ -430,9 +430,9 @@ TEST(refuses_bad_references) {
 }
 
 TEST(refuses_too_many_arguments) {
-  static const int first_unused[I_COUNT] = {[I_FOR] = 2,    [I_IOTA] = 1,   [I_SPLAT] = 1,
-                                            [I_LOAD] = 2,   [I_ADD] = 2,    [I_LT] = 2,
-                                            [I_SELECT] = 3, [I_STORE] = 3,  [I_CAST] = 1};
+  static const int first_unused[I_COUNT] = {
+      [I_FOR] = 2, [I_IOTA] = 1,   [I_SPLAT] = 1, [I_LOAD] = 2, [I_ADD] = 2,
+      [I_LT] = 2,  [I_SELECT] = 3, [I_STORE] = 3, [I_CAST] = 1};
   for (int i = 0; i < I_COUNT; i++) {
     for (int slot = first_unused[i]; slot < SM_KIR_ARGS; slot++) {
       char what[40];
@@ -485,8 +485,8 @@ TEST(refuses_bad_indices) {
   CHECK_FAULT(I_STORE, ins[I_STORE].args[2] = I_LT, "argument 2, %10, is boolx2, not f32x2");
   CHECK_FAULT(I_LT, ins[I_SPLAT].args[0] = I_BEGIN; ins[I_SPLAT].type.dtype = SMELT_I64;
               ins[I_ADD].args[1] = I_LOAD, "argument 1, %7, is i64x2, not f32x2");
-  CHECK_FAULT(I_LOAD, ins[I_LOAD].kind = SM_KIR_SPLAT; ins[I_LOAD].args[0] = I_SPLAT,
-              "argument 0, %7, is f32x2, not f32x1");
+  CHECK_FAULT(I_LOAD, ins[I_LOAD].kind = SM_KIR_SPLAT;
+              ins[I_LOAD].args[0] = I_SPLAT, "argument 0, %7, is f32x2, not f32x1");
 }
 
 /* A hint may lie anywhere, and does nothing. */
@@ -544,14 +544,14 @@ TEST(refuses_bad_signatures) {
 }
 
 /* What adders are handed wrongly must come out at the verifier. */
-#define CHECK_BUILDS_BADLY(adder, what)          \
-  do {                                           \
-    smelt_error err = {0};                       \
-    sm_kir_kernel k = sample();                  \
-    (void)(adder);                               \
+#define CHECK_BUILDS_BADLY(adder, what)                        \
+  do {                                                         \
+    smelt_error err = {0};                                     \
+    sm_kir_kernel k = sample();                                \
+    (void)(adder);                                             \
     CHECK_STATUS(sm_kir_finish(&k, &err), SMELT_ERR_INTERNAL); \
-    CHECK_CONTAINS(err.text, what);              \
-    sm_kir_free(&k);                             \
+    CHECK_CONTAINS(err.text, what);                            \
+    sm_kir_free(&k);                                           \
   } while (0)
 
 TEST(refuses_bad_calls_of_the_builder) {
@@ -721,15 +721,15 @@ TEST(equal_kernels_hash_equal) {
   sm_kir_free(&b);
 }
 
-#define CHECK_HASH_CHANGES(change)                                 \
-  do {                                                             \
-    sm_kir_kernel k = sample();                                    \
-    sm_kir_ins *ins = k.ins.items;                                 \
-    (void)ins;                                                     \
-    sm_hash before = sm_kir_hash(&k);                              \
-    change;                                                        \
-    CHECK(!sm_hash_equal(before, sm_kir_hash(&k)));                \
-    sm_kir_free(&k);                                               \
+#define CHECK_HASH_CHANGES(change)                  \
+  do {                                              \
+    sm_kir_kernel k = sample();                     \
+    sm_kir_ins *ins = k.ins.items;                  \
+    (void)ins;                                      \
+    sm_hash before = sm_kir_hash(&k);               \
+    change;                                         \
+    CHECK(!sm_hash_equal(before, sm_kir_hash(&k))); \
+    sm_kir_free(&k);                                \
   } while (0)
 
 TEST(changes_change_the_hash) {
@@ -810,8 +810,8 @@ TEST_MAIN(CASE(main_loop_and_tail), CASE(strided_loads), CASE(strided_stores), C
           CASE(loop_rounds), CASE(many_open_loops), CASE(casts_choices_tests), CASE(empty_kernel),
           CASE(stores_outside), CASE(loads_outside), CASE(refuses_bad_references),
           CASE(refuses_too_many_arguments), CASE(refuses_bad_operands), CASE(refuses_bad_types),
-          CASE(refuses_bad_indices), CASE(prefetch_is_a_hint), CASE(refuses_bad_places), CASE(refuses_bad_loops),
-          CASE(refuses_bad_signatures), CASE(refuses_bad_calls_of_the_builder),
+          CASE(refuses_bad_indices), CASE(prefetch_is_a_hint), CASE(refuses_bad_places),
+          CASE(refuses_bad_loops), CASE(refuses_bad_signatures), CASE(refuses_bad_calls_of_the_builder),
           CASE(agrees_with_the_table_of_kops), CASE(prints), CASE(prints_refused_kernels),
           CASE(prints_constants), CASE(constants_read_back), CASE(equal_kernels_hash_equal),
           CASE(changes_change_the_hash), CASE(memory_runs_out), CASE(builder_survives_failure))

@@ -290,7 +290,8 @@ TEST(a_record_beyond_a_limit_poisons_its_results_only) {
   close_stream(&f);
 }
 
-TEST_MAIN(CASE(a_record_beyond_a_limit_poisons_its_results_only), CASE(a_failed_launch_poisons_its_results_only), CASE(what_does_not_depend_on_a_failure_runs),
+TEST_MAIN(CASE(a_record_beyond_a_limit_poisons_its_results_only),
+          CASE(a_failed_launch_poisons_its_results_only), CASE(what_does_not_depend_on_a_failure_runs),
           CASE(exactly_what_depends_on_a_failure_is_poisoned), CASE(temporaries_of_failed_launches_are_freed),
           CASE(a_poisoned_tensor_poisons_what_is_recorded_later), CASE(a_failed_compilation_is_tried_again),
           CASE(a_failed_launch_leaves_its_kernel))

@@ -54,7 +54,9 @@ static void add_record(fixture *f, const sm_shape *shapes, int n) {
 
 static void make(fixture *f) {
   smelt_error err;
-  CHECK_OK(sm_trace_build(&f->seg, f->ops, f->n_ops, NULL, SMELT_MODE_DEFAULT, &sm_malloc_allocator, &f->trace, &err), err);
+  CHECK_OK(sm_trace_build(&f->seg, f->ops, f->n_ops, NULL, SMELT_MODE_DEFAULT, &sm_malloc_allocator,
+                          &f->trace, &err),
+           err);
   CHECK(sm_launch_plan_make(&f->trace, &f->arena, &f->plan));
 }
 

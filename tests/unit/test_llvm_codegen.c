@@ -102,7 +102,8 @@ static bool same(smelt_dtype dtype, const unsigned char *a, const unsigned char 
   return x.kind == SM_KIND_FLOAT && isnan(x.as.f64) && isnan(y.as.f64);
 }
 
-static void check_operation(const sm_code *code, sm_kop kop, smelt_dtype in, smelt_dtype out, uint64_t *state) {
+static void check_operation(const sm_code *code, sm_kop kop, smelt_dtype in, smelt_dtype out,
+                            uint64_t *state) {
   static unsigned char operands[3][N * 8], expected[N * 8], actual[N * 8];
   const void *in_loops[3];
   void *data[4];
@@ -136,8 +137,8 @@ static bool is_tried(sm_kop kop, smelt_dtype in, smelt_dtype out) {
   return kop != SM_KOP_LDEXP && sm_kop_eval(kop, in, out) != NULL;
 }
 
-static void try_operation(const sm_llvm *llvm, sm_cpu_level level, sm_kop kop, smelt_dtype in, smelt_dtype out,
-                          uint64_t *state) {
+static void try_operation(const sm_llvm *llvm, sm_cpu_level level, sm_kop kop, smelt_dtype in,
+                          smelt_dtype out, uint64_t *state) {
   sm_kir_kernel k;
   sm_code code;
   build_operation(&k, kop, in, out);
@@ -220,8 +221,10 @@ static void build_long(sm_kir_kernel *k) {
   int32_t zero = sm_kir_i64(k, 0), size = sm_kir_i64(k, TILE);
   int32_t tile = sm_kir_for(k, sm_kir_chunk_begin(k), sm_kir_chunk_end(k), TILE);
   for (int s = 0; s <= SEGMENTS; s++) {
-    int32_t i = sm_kir_for(k, zero, size, WIDTH), at = sm_kir_kop(k, SM_KOP_ADD, tile, i, SM_KIR_NONE, SMELT_I64);
-    int32_t x = s ? sm_kir_load(k, slots[s % 2], i, SM_KIR_NONE, WIDTH) : sm_kir_load(k, 0, at, SM_KIR_NONE, WIDTH);
+    int32_t i = sm_kir_for(k, zero, size, WIDTH),
+            at = sm_kir_kop(k, SM_KOP_ADD, tile, i, SM_KIR_NONE, SMELT_I64);
+    int32_t x =
+        s ? sm_kir_load(k, slots[s % 2], i, SM_KIR_NONE, WIDTH) : sm_kir_load(k, 0, at, SM_KIR_NONE, WIDTH);
     sm_kop kop = s % 3 == 0 ? SM_KOP_SIN : s % 3 == 1 ? SM_KOP_LOG1P : SM_KOP_TANH;
     int32_t y = sm_kir_kop(k, kop, sm_kir_kop(k, SM_KOP_ABS, x, SM_KIR_NONE, SM_KIR_NONE, 0), SM_KIR_NONE,
                            SM_KIR_NONE, 0);
@@ -242,7 +245,8 @@ TEST(long_kernels_have_functions) {
   build_long(&k);
   sm_text_init(&text, &sm_malloc_allocator);
   CHECK_OK(sm_kir_expand(&k, &primitive, &err), err);
-  CHECK_OK(sm_llvm_compile(&llvm, &primitive, SM_CPU_AVX512, &sm_malloc_allocator, &object, &text, &err), err);
+  CHECK_OK(sm_llvm_compile(&llvm, &primitive, SM_CPU_AVX512, &sm_malloc_allocator, &object, &text, &err),
+           err);
   int functions = 0;
   for (const char *p = text.data; (p = strstr(p, "define internal")) != NULL; p++) functions++;
   /* One for each of the three kinds of segments, whatever slots they use; the first

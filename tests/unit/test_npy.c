@@ -159,8 +159,8 @@ TEST(c_order) {
 TEST(fortran_order) {
   enter();
   static const float columns[] = {0, 3, 1, 4, 2, 5};
-  bytes b = file_of(1, "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }", 0x76, columns,
-                    sizeof columns);
+  bytes b =
+      file_of(1, "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }", 0x76, columns, sizeof columns);
   check_loads(&b, SMELT_F32, 2, two_three, six, sizeof six);
   /* Element (i, j, k) is 100 i + 10 j + k. */
   static const uint8_t deep[] = {0, 100, 10, 110, 20, 120, 1, 101, 11, 111, 21, 121};
@@ -456,18 +456,28 @@ TEST(saves_as_numpy_does) {
   enter();
   static const uint64_t words[] = {0x0102030405060708, 0, UINT64_MAX, 0x8000000000000001};
   check_saves(SMELT_F32, 2, two_three, six, DICT_F4, sizeof six);
-  check_saves(SMELT_F64, 0, NULL, (double[]){2.5},
-              "{'descr': '<f8', 'fortran_order': False, 'shape': (), }", 8);
+  check_saves(SMELT_F64, 0, NULL, (double[]){2.5}, "{'descr': '<f8', 'fortran_order': False, 'shape': (), }",
+              8);
   check_saves(SMELT_I8, 2, (int64_t[]){0, 3}, "",
               "{'descr': '|i1', 'fortran_order': False, 'shape': (0, 3), }", 0);
   check_saves(SMELT_BOOL, 1, (int64_t[]){2}, "\1\0",
               "{'descr': '|b1', 'fortran_order': False, 'shape': (2,), }", 2);
-#define SAVES(id, name)                                                            \
-  check_saves(SMELT_##id, 1, (int64_t[]){2}, words,                                \
-              "{'descr': '" name "', 'fortran_order': False, 'shape': (2,), }",    \
+#define SAVES(id, name)                                                         \
+  check_saves(SMELT_##id, 1, (int64_t[]){2}, words,                             \
+              "{'descr': '" name "', 'fortran_order': False, 'shape': (2,), }", \
               2 * smelt_dtype_size(SMELT_##id));
-  SAVES(I8, "|i1") SAVES(I16, "<i2") SAVES(I32, "<i4") SAVES(I64, "<i8") SAVES(U8, "|u1") SAVES(U16, "<u2")
-  SAVES(U32, "<u4") SAVES(U64, "<u8") SAVES(F32, "<f4") SAVES(F64, "<f8")
+  // clang-format off: statements without semicolons
+  SAVES(I8, "|i1")
+  SAVES(I16, "<i2")
+  SAVES(I32, "<i4")
+  SAVES(I64, "<i8")
+  SAVES(U8, "|u1")
+  SAVES(U16, "<u2")
+  SAVES(U32, "<u4")
+  SAVES(U64, "<u8")
+  SAVES(F32, "<f4")
+  SAVES(F64, "<f8")
+  // clang-format on
   CHECK_I64(count_files(false), 2);
   leave();
 }

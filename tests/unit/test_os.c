@@ -173,5 +173,5 @@ TEST(settings) {
   CHECK_STR(err.text, "SMELT_X is \"99999999999999999999\", not a number from 0 to 9");
 }
 
-TEST_MAIN(CASE(no_groups), CASE(version_2), CASE(path_of_outside), CASE(version_1), CASE(odd_files), CASE(caches),
-          CASE(affinity), CASE(memory), CASE(settings))
+TEST_MAIN(CASE(no_groups), CASE(version_2), CASE(path_of_outside), CASE(version_1), CASE(odd_files),
+          CASE(caches), CASE(affinity), CASE(memory), CASE(settings))

@@ -72,7 +72,9 @@ static void open_fixture(fixture *f, const sm_shape *shapes, sm_shape space) {
   f->d = record(f, SM_OP_MULTIPLY, SMELT_F32, (sm_operand[]){use(f, f->c), f32_scalar(2)}, 2);
   bool written[12];
   for (uint32_t v = 0; v < f->seg.values.len; v++) written[v] = v != product && v != sum;
-  CHECK_OK(sm_trace_build(&f->seg, ops, 6, written, SMELT_MODE_DEFAULT, &sm_malloc_allocator, &f->trace, &err), err);
+  CHECK_OK(
+      sm_trace_build(&f->seg, ops, 6, written, SMELT_MODE_DEFAULT, &sm_malloc_allocator, &f->trace, &err),
+      err);
 }
 
 static void close_fixture(fixture *f) {
@@ -189,7 +191,8 @@ static void check_form(const fixture *f, sm_elementwise_form form, int64_t chunk
 /* One loop, and segments over tiles. */
 static void check_kernel(const fixture *f, int width, int64_t chunk, uint64_t *state) {
   check_form(f, plain(width), chunk, state);
-  check_form(f, (sm_elementwise_form){.width = width, .unroll = 1, .tile = 2 * width, .segment = 28}, chunk, state);
+  check_form(f, (sm_elementwise_form){.width = width, .unroll = 1, .tile = 2 * width, .segment = 28}, chunk,
+             state);
 }
 
 /* --- Cases -------------------------------------------------------------------------------------- */
