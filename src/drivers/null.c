@@ -11,7 +11,8 @@
 
 /* One list of profiles. Bindings count buffers and the metadata every kernel
  * has. Metal: the limit that wgpu leaves of the 31 buffers of a stage. */
-// clang-format off: a row a line
+/* A row a line. */
+// clang-format off
 const sm_profile sm_null_profiles[] = {
     {.name = "cpu-avx512", .vector_bytes = 64, .widths = {16, 8, 4, 2, 1}, .max_bindings = 128, .chunked = true},
     {.name = "cpu-avx2", .vector_bytes = 32, .widths = {8, 4, 2, 1}, .max_bindings = 128, .chunked = true},

@@ -466,7 +466,8 @@ TEST(saves_as_numpy_does) {
   check_saves(SMELT_##id, 1, (int64_t[]){2}, words,                             \
               "{'descr': '" name "', 'fortran_order': False, 'shape': (2,), }", \
               2 * smelt_dtype_size(SMELT_##id));
-  // clang-format off: statements without semicolons
+  /* Statements without semicolons. */
+  // clang-format off
   SAVES(I8, "|i1")
   SAVES(I16, "<i2")
   SAVES(I32, "<i4")
