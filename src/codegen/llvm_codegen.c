@@ -179,11 +179,10 @@ static void emit_prefetch(const sm_llvm_emitter *e, const sm_kir_ins *ins) {
   enum { LINE = 64, READ = 0, KEEP = 3, DATA = 1 };
   const sm_llvm *l = e->llvm;
   LLVMTypeRef pointer = pointer_type(e), i32 = int_type(e, 32), element = memory_type(e, ins->type.dtype, 1);
-  int64_t bytes = ins->type.width * sm_dtype_info_of(ins->type.dtype)->size,
-          lines = (bytes + LINE - 1) / LINE;
+  unsigned bytes = (unsigned)ins->type.width * sm_dtype_info_of(ins->type.dtype)->size;
   LLVMValueRef first = element_address(e, element, e->data[ins->buffer], e->values[ins->args[0]]);
-  for (int64_t line = 0; line < lines; line++) {
-    LLVMValueRef offset = l->LLVMConstInt(int_type(e, 64), (unsigned long long)(line * LINE), 0);
+  for (unsigned at = 0; at < bytes; at += LINE) {
+    LLVMValueRef offset = l->LLVMConstInt(int_type(e, 64), at, 0);
     LLVMValueRef args[] = {element_address(e, int_type(e, 8), first, offset), l->LLVMConstInt(i32, READ, 0),
                            l->LLVMConstInt(i32, KEEP, 0), l->LLVMConstInt(i32, DATA, 0)};
     sm_llvm_intrinsic(e, "llvm.prefetch", &pointer, 1, args, 4);

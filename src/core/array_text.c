@@ -137,7 +137,7 @@ static void choose_visible(printer *p) {
   p->visible = 1;
   for (int i = 0; i < p->shape->rank; i++) {
     int64_t dim = p->shape->dims[i];
-    p->shown[i] = summarised && dim > 2 * EDGE ? 2 * EDGE : dim;
+    p->shown[i] = summarised && dim > (int64_t)2 * EDGE ? (int64_t)2 * EDGE : dim;
     p->visible *= p->shown[i];
   }
 }

@@ -136,7 +136,7 @@ static void fill_edges(const format *f) {
     }
     float around[] = {widen(f, (uint16_t)i),          middle,   nextafterf(middle, 0),
                       nextafterf(middle, 2 * middle), (float)i, 1.0f / (float)(i + 1)};
-    memcpy(edges + 6 * i, around, sizeof around);
+    memcpy(edges + (size_t)6 * (size_t)i, around, sizeof around);
   }
 }
 

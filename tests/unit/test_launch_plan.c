@@ -206,7 +206,7 @@ TEST(empty_spaces) {
 static int64_t grain_of(const sm_shape *pairs, int n_records) {
   fixture f;
   open_fixture(&f);
-  for (int i = 0; i < n_records; i++) add_record(&f, &pairs[2 * i], 2);
+  for (int i = 0; i < n_records; i++) add_record(&f, &pairs[(size_t)2 * (size_t)i], 2);
   make(&f);
   CHECK_I64(f.trace.blocks.len, n_records);
   check_fixture(&f);

@@ -120,7 +120,7 @@ static void check_operation(const sm_code *code, sm_kop kop, smelt_dtype in, sme
     if (same(out, expected + i * size, actual + i * size)) continue;
     printf("%s from %s to %s, element %zu\n", sm_kop_info_of(kop)->name, smelt_dtype_name(in),
            smelt_dtype_name(out), i);
-    CHECK(!"the bits differ");
+    CHECK(false);
   }
 }
 
@@ -209,7 +209,8 @@ TEST(strides_locals_and_streams) {
 
 /* --- Long kernels --------------------------------------------------------------------------- */
 
-enum { SEGMENTS = 150, TILE = 64 };
+#define TILE INT64_C(64)
+enum { SEGMENTS = 150 };
 
 /* Segments over tiles that are equal but for the slot they read and write; so
  * many that they become functions. */
@@ -217,7 +218,8 @@ static void build_long(sm_kir_kernel *k) {
   sm_kir_init(k, &sm_malloc_allocator);
   sm_kir_add_buffer(k, SMELT_F32, false);
   sm_kir_add_buffer(k, SMELT_F32, true);
-  int slots[2] = {sm_kir_add_local(k, SMELT_F32, TILE), sm_kir_add_local(k, SMELT_F32, TILE)};
+  int slots[2] = {sm_kir_add_local(k, SMELT_F32, (uint32_t)TILE),
+                  sm_kir_add_local(k, SMELT_F32, (uint32_t)TILE)};
   int32_t zero = sm_kir_i64(k, 0), size = sm_kir_i64(k, TILE);
   int32_t tile = sm_kir_for(k, sm_kir_chunk_begin(k), sm_kir_chunk_end(k), TILE);
   for (int s = 0; s <= SEGMENTS; s++) {
