@@ -106,7 +106,7 @@ smelt_tensor *smelt_divide(smelt_tensor *x, smelt_tensor *y);
 #define smelt_divide(x, y) smelt__apply2(smelt_divide, x, y)
 #define smelt_div(x, y) smelt_divide(x, y)
 
-/* Quotient rounded down; an integer divided by zero gives 0.
+/* floor(x / y), of floats with the quotient rounded first; an integer divided by zero gives 0.
  * x, y: number, tensor or scalar.
  * Result: promoted dtype, shapes broadcast. */
 SMELT_API SMELT_GIVES SMELT_TAKES(1, 2)

@@ -29,7 +29,7 @@ const smelt_op_info sm_op_infos[SM_OP_COUNT] = {
     [SM_OP_DIVIDE] = {"divide", "AA", "", "Numeric",
         "Quotient of floats; integers have floor_divide and trunc_divide."},
     [SM_OP_FLOOR_DIVIDE] = {"floor_divide", "AA", "", "Numeric",
-        "Quotient rounded down; an integer divided by zero gives 0."},
+        "floor(x / y), of floats with the quotient rounded first; an integer divided by zero gives 0."},
     [SM_OP_TRUNC_DIVIDE] = {"trunc_divide", "AA", "", "Numeric",
         "Quotient rounded toward zero; an integer divided by zero gives 0."},
     [SM_OP_REMAINDER] = {"remainder", "AA", "", "Numeric",

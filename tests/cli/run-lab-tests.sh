@@ -11,23 +11,8 @@
 # are compared with awk's exp where the inputs are known.
 set -uo pipefail
 
-[[ $# -eq 1 && -x $1 ]] || { echo "usage: $0 PATH_TO_SMELT" >&2 && exit 2; }
-smelt=$(realpath "$1")
-for variable in "${!SMELT_@}"; do unset "$variable"; done
-errors=$(mktemp)
-trap 'rm -f "$errors"' EXIT
-passed=0
-failed=0
-
-# verdict NAME PROBLEM: the case passed if there is no problem.
-verdict() {
-  if [[ -z $2 ]]; then
-    passed=$((passed + 1))
-  else
-    failed=$((failed + 1))
-    printf 'FAILED smelt %s\n  %s\n' "$1" "$2"
-  fi
-}
+# shellcheck source=tests/cli/cases.sh
+source "$(dirname "$0")/cases.sh"
 
 # lab ARGUMENT...: fills status, out and err, and values with the result's lines.
 lab() {

@@ -99,3 +99,13 @@ bool cli_parse_shape(const char *text, sm_shape *out) {
     if (rank == SMELT_MAX_RANK || !parse_extent(&text, end, &dims[rank])) return false;
   return sm_shape_make(out, SMELT_F32, rank, dims, NULL) == SMELT_OK;
 }
+
+bool cli_only_help(int argc, char **argv, const char *help, int *status) {
+  static const struct option options[] = {{"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+  optind = 0;
+  opterr = 0;
+  int answer = getopt_long(argc, argv, ":h", options, NULL);
+  if (answer == 'h') (void)fputs(help, stdout);
+  *status = answer == 'h' ? CLI_OK : answer == -1 ? CLI_OK : cli_fail_option(argv, answer);
+  return answer != -1;
+}

@@ -25,6 +25,11 @@ __attribute__((format(printf, 3, 4))) int cli_fail(const char *command, smelt_st
  * `answer` is what it returned ('?', or ':' for a missing value). */
 int cli_fail_option(char **argv, int answer);
 
+/* For commands that have no option but --help: prints `help` if it is asked for.
+ * Answers whether the command is over, with its exit status; otherwise the
+ * arguments begin at optind. */
+bool cli_only_help(int argc, char **argv, const char *help, int *status);
+
 /* Reads a whole number, decimal or 0x…; false if `text` is none. */
 bool cli_parse_u64(const char *text, uint64_t *out);
 

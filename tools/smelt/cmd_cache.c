@@ -162,14 +162,8 @@ static int run(int (*action)(const opened_cache *cache)) {
 }
 
 int cmd_cache(int argc, char **argv) {
-  static const struct option options[] = {{"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
-  optind = 0;
-  opterr = 0;
-  for (int o; (o = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
-    if (o != 'h') return cli_fail_option(argv, o);
-    (void)fputs(help, stdout);
-    return CLI_OK;
-  }
+  int status;
+  if (cli_only_help(argc, argv, help, &status)) return status;
   if (argc - optind != 1)
     return cli_fail("cache", SMELT_ERR_ARGUMENT, "what to do is missing: ls, verify or clear");
   const char *action = argv[optind];

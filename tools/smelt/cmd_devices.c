@@ -24,7 +24,7 @@ static int print_cpu(void) {
   sm_text text;
   sm_text_init(&text, &sm_malloc_allocator);
   sm_cpu_describe(&device, &text);
-  if (!text.failed) printf("cpu            %s\n", text.data);
+  if (!text.failed) printf("cpu              %s\n", text.data);
   sm_text_free(&text);
   sm_device_close(&device);
   return CLI_OK;
@@ -32,24 +32,18 @@ static int print_cpu(void) {
 
 static int list(void) {
   int status = print_cpu();
-  puts("ref            operation records one by one, by naive loops; nothing is fused");
+  puts("ref              operation records one by one, by naive loops; nothing is fused");
   for (int i = 0; sm_null_profiles[i].name; i++) {
     const sm_profile *p = &sm_null_profiles[i];
-    printf("null:%-10s plans and kernels only; nothing runs (%d-byte vectors, %d bindings)\n", p->name,
+    printf("null:%-11s plans and kernels only; nothing runs (%d-byte vectors, %d bindings)\n", p->name,
            p->vector_bytes, p->max_bindings);
   }
   return status;
 }
 
 int cmd_devices(int argc, char **argv) {
-  static const struct option options[] = {{"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
-  optind = 0;
-  opterr = 0;
-  for (int o; (o = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
-    if (o != 'h') return cli_fail_option(argv, o);
-    (void)fputs(help, stdout);
-    return CLI_OK;
-  }
+  int status;
+  if (cli_only_help(argc, argv, help, &status)) return status;
   if (optind < argc) return cli_fail("devices", SMELT_ERR_ARGUMENT, "no arguments are taken");
   return list();
 }

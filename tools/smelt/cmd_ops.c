@@ -87,14 +87,8 @@ static int describe(const char *name) {
 }
 
 int cmd_ops(int argc, char **argv) {
-  static const struct option options[] = {{"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
-  optind = 0;
-  opterr = 0;
-  for (int o; (o = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
-    if (o != 'h') return cli_fail_option(argv, o);
-    (void)fputs(help, stdout);
-    return CLI_OK;
-  }
+  int status;
+  if (cli_only_help(argc, argv, help, &status)) return status;
   if (argc - optind > 1) return cli_fail("ops", SMELT_ERR_ARGUMENT, "one name at most");
   return optind < argc ? describe(argv[optind]) : list();
 }
