@@ -344,6 +344,7 @@ refuses 'folder.npy' eval x x=folder.npy -o out.npy
 refuses 'nowhere/out.npy' eval x x=a.npy -o nowhere/out.npy
 refuses 'nowhere/out.npy' eval 'x, x' x=a.npy -o 1=first.npy -o 2=nowhere/out.npy
 refuses 'folder.npy' eval x x=a.npy -o folder.npy
+refuses '-o out.npy: given twice' eval 'x, x' x=a.npy -o 1=out.npy -o 2=out.npy
 refuses 'has to end in .npy' eval x x=a.npy -o out.txt
 refuses "there is no such variable" eval x x=a.npy -o y=out.npy
 refuses "there is no such result" eval x x=a.npy -o 2=out.npy

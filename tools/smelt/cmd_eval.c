@@ -199,9 +199,21 @@ static smelt_status check_writable(evaluation *e, const char *path) {
   return expr_fault_set(&e->fault, NULL, 0, SMELT_ERR_IO, "%s: cannot be written: %s", path, strerror(error));
 }
 
+/* Two results in one file would leave one of them. */
+static smelt_status check_single(evaluation *e, size_t i) {
+  const char *path = e->outputs.items[i].path;
+  for (size_t earlier = 0; earlier < i; earlier++)
+    if (strcmp(path, e->outputs.items[earlier].path) == 0)
+      return expr_fault_set(&e->fault, NULL, 0, SMELT_ERR_ARGUMENT, "-o %s: given twice", path);
+  return SMELT_OK;
+}
+
+/* Either all outputs have a path or none has. */
 static smelt_status check_outputs(evaluation *e) {
-  for (size_t i = 0; i < e->outputs.len; i++)
-    if (e->outputs.items[i].path) SM_TRY(check_writable(e, e->outputs.items[i].path));
+  for (size_t i = 0; i < e->outputs.len && e->outputs.items[i].path; i++) {
+    SM_TRY(check_writable(e, e->outputs.items[i].path));
+    SM_TRY(check_single(e, i));
+  }
   return SMELT_OK;
 }
 
