@@ -31,7 +31,8 @@ static void log_drop(const sm_stream *s, const sm_tensor *t) {
 
 /* Freeing a tensor may call the user back and queue more. */
 static void apply_queued_drops(sm_stream *s) {
-  sm_tensor *t = atomic_exchange(&s->dropped, NULL);
+  /* Looking first is much cheaper than an exchange, and there is hardly ever one. */
+  sm_tensor *t = atomic_load(&s->dropped) ? atomic_exchange(&s->dropped, NULL) : NULL;
   while (t) {
     sm_tensor *next = t->next_dropped;
     log_drop(s, t);
@@ -79,6 +80,7 @@ void sm_stream_free(sm_stream *s) {
   sm_thread_set_inside(true);
   while (s->tensors) sm_tensor_free(s, s->tensors);
   sm_thread_set_inside(false);
+  sm_tensor_free_spares(s);
   sm_segment_free(&s->segment);
   sm_mutex_destroy(&s->lock);
 }

@@ -87,6 +87,7 @@ struct sm_stream {
   int64_t live_bytes; /* of results in the segment that are not dead */
   uint64_t seed, random_calls;
   sm_tensor *tensors;
+  sm_tensor *spare; /* freed ones, for the next ones: the steady state allocates none */
   _Atomic(sm_tensor *) dropped;
 };
 
