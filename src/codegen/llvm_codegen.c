@@ -33,6 +33,10 @@ static void add_attributes(const sm_llvm_emitter *e) {
   l->LLVMAddAttributeAtIndex(e->function, of_function, l->LLVMCreateEnumAttribute(e->context, nounwind, 0));
   LLVMAttributeRef frame = l->LLVMCreateStringAttribute(e->context, "frame-pointer", 13, "all", 3);
   l->LLVMAddAttributeAtIndex(e->function, of_function, frame);
+  /* A frame of many pages is touched page by page: where a thread's stack is too
+   * small, its guard page stops it before it writes into other memory. */
+  LLVMAttributeRef probe = l->LLVMCreateStringAttribute(e->context, "probe-stack", 11, "inline-asm", 10);
+  l->LLVMAddAttributeAtIndex(e->function, of_function, probe);
 }
 
 static void begin_function(sm_llvm_emitter *e) {

@@ -18,11 +18,13 @@ typedef struct skeleton {
   sm_kir_kernel *kernel;
   sm_size_list *sizes;
   sm_segments segments;
+  int tile;              /* elements of this block's tiles, or 0 */
   int first_slot;        /* local buffer of slot 0 */
   int32_t *base;         /* by input: position of the row's first element, NONE is 0 */
   int32_t *inner_stride; /* by input: size argument of class "other", or NONE */
   int32_t *locals;       /* unroll × steps: values in the body being emitted, or NONE */
   bool failed;           /* memory ran out */
+  bool too_large;        /* slots do not fit into local memory */
 } skeleton;
 
 /* --- Sizes and index arithmetic -------------------------------------------------------- */
@@ -173,7 +175,7 @@ static void emit_prefetches(skeleton *s, const place *p) {
   for (size_t i = 0; i < s->trace->inputs.len; i++) {
     int64_t stride = sm_block_plan_strides(s->plan, (int32_t)i)[s->plan->rank - 1];
     if (stride != 1 || !reads_input(s, (int32_t)i)) continue;
-    int32_t ahead = arithmetic(s, SM_KOP_ADD, p->position, sm_kir_i64(s->kernel, s->form.tile));
+    int32_t ahead = arithmetic(s, SM_KOP_ADD, p->position, sm_kir_i64(s->kernel, s->tile));
     sm_kir_prefetch(s->kernel, (int)i, add(s, s->base[i], ahead), p->width);
   }
 }
@@ -216,12 +218,12 @@ static void emit_segment(skeleton *s, int segment, const span *at) {
 }
 
 static void emit_span(skeleton *s, const span *at) {
-  if (!s->form.tile) {
+  if (!s->tile) {
     emit_segment(s, 0, at);
     return;
   }
-  int32_t tile = sm_kir_for(s->kernel, at->begin, at->end, s->form.tile);
-  int32_t full = arithmetic(s, SM_KOP_ADD, tile, sm_kir_i64(s->kernel, s->form.tile));
+  int32_t tile = sm_kir_for(s->kernel, at->begin, at->end, s->tile);
+  int32_t full = arithmetic(s, SM_KOP_ADD, tile, sm_kir_i64(s->kernel, s->tile));
   span inside = {tile, arithmetic(s, SM_KOP_MIN, full, at->end), at->row, tile};
   for (int segment = 0; segment < s->segments.n; segment++) emit_segment(s, segment, &inside);
   sm_kir_end(s->kernel);
@@ -274,12 +276,28 @@ static void begin_inputs(skeleton *s) {
   }
 }
 
+/* Slots lie on the stack of whichever thread runs the kernel, and threads may have
+ * little of it. */
+enum { SLOT_BYTES = 64 * 1024 };
+
+/* The form's tile, or as many rounds as leave this block's slots within its share. */
+static void fit_tile(skeleton *s) {
+  int64_t bytes = 0, share = SLOT_BYTES / (int64_t)s->trace->blocks.len;
+  for (int slot = 0; slot < s->segments.n_slots; slot++)
+    bytes += (int64_t)smelt_dtype_size(s->segments.dtype[slot]);
+  s->tile = s->form.tile;
+  if (bytes * (s->tile + s->form.width) <= share) return;
+  int64_t round = (int64_t)s->form.width * s->form.unroll, fits = share / bytes - s->form.width;
+  s->tile = (int)(fits - fits % round);
+  s->too_large = s->tile < round;
+}
+
 static void add_slots(skeleton *s) {
   s->first_slot = (int)s->kernel->buffers.len;
   for (int slot = 0; slot < s->segments.n_slots; slot++) {
     /* One vector more than a tile, so that slots do not lie a power of two apart,
      * which makes processors take a store for another's. */
-    sm_kir_add_local(s->kernel, s->segments.dtype[slot], (uint32_t)(s->form.tile + s->form.width));
+    sm_kir_add_local(s->kernel, s->segments.dtype[slot], (uint32_t)(s->tile + s->form.width));
   }
 }
 
@@ -290,6 +308,8 @@ static void emit_block(skeleton *s, sm_arena *arena) {
     s->failed = true;
     return;
   }
+  fit_tile(s);
+  if (s->too_large) return;
   add_slots(s);
   begin_inputs(s);
   if (s->plan->rank > 1) emit_rows(s);
@@ -314,7 +334,7 @@ static void emit_blocks(skeleton *s, const sm_launch_plan *plan, sm_arena *arena
   s->base = sm_arena_zalloc(arena, n_inputs, sizeof *s->base);
   s->inner_stride = sm_arena_zalloc(arena, n_inputs, sizeof *s->inner_stride);
   s->failed = !s->base || !s->inner_stride;
-  for (size_t b = 0; b < s->trace->blocks.len && !s->failed; b++) {
+  for (size_t b = 0; b < s->trace->blocks.len && !s->failed && !s->too_large; b++) {
     s->block = &s->trace->blocks.items[b];
     s->plan = &plan->blocks[b];
     emit_block(s, arena);
@@ -333,5 +353,7 @@ smelt_status sm_elementwise_kernel(const sm_trace *trace, const sm_launch_plan *
   skeleton s = {.trace = trace, .form = form, .allocator = allocator, .kernel = out, .sizes = sizes};
   emit_blocks(&s, plan, &arena);
   sm_arena_free(&arena);
-  return s.failed ? sm_error_memory(err, "a kernel") : sm_kir_built(out, err);
+  if (s.failed) return sm_error_memory(err, "a kernel");
+  if (s.too_large) return sm_error_set(err, SMELT_ERR_UNSUPPORTED, "a kernel keeps too many values at once");
+  return sm_kir_built(out, err);
 }
