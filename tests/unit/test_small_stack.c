@@ -42,7 +42,7 @@ TEST(kernels_run_on_little_stack) {
   pthread_attr_t attributes;
   pthread_t thread;
   CHECK_I64(pthread_attr_init(&attributes), 0);
-  CHECK_I64(pthread_attr_setstacksize(&attributes, 256 * 1024), 0);
+  CHECK_I64(pthread_attr_setstacksize(&attributes, (size_t)256 * 1024), 0);
   CHECK_I64(pthread_create(&thread, &attributes, run, NULL), 0);
   CHECK_I64(pthread_join(thread, NULL), 0);
   CHECK_I64(pthread_attr_destroy(&attributes), 0);
