@@ -21,7 +21,8 @@ SMELT_API smelt_status smelt_npy_load(smelt_context *ctx, const char *path, smel
 
 /* Computes `t` and writes it to `path` as .npy (format 1.0, C order, little
  * endian). The file appears whole or not at all: it is written beside `path`
- * under a temporary name and renamed. Thread-safe. */
+ * under a temporary name and renamed; one that was there keeps its permissions.
+ * Thread-safe. */
 SMELT_API smelt_status smelt_npy_save(const smelt_tensor *t, const char *path, smelt_error *err);
 
 #ifdef __cplusplus

@@ -110,10 +110,19 @@ static smelt_status create_beside(const char *path, sm_text *name, int *fd, smel
   return system_error(err, "cannot create a file in its folder", errno);
 }
 
+/* A file that is replaced keeps its permissions; nothing is written before, so that
+ * what only its owner could read is never open to others. A file system without
+ * permissions has none to keep. */
+static void keep_permissions(int fd, const char *path) {
+  struct stat st;
+  if (stat(path, &st) == 0) (void)fchmod(fd, st.st_mode & 0777);
+}
+
 static smelt_status write_beside(const char *path, sm_text *name, const struct iovec *pieces, size_t n,
                                  smelt_error *err) {
   int fd = -1;
   SM_TRY(create_beside(path, name, &fd, err));
+  keep_permissions(fd, path);
   smelt_status status = write_and_close(fd, pieces, n, err);
   if (status == SMELT_OK && rename(name->data, path) != 0) {
     status = system_error(err, "cannot give the file its name", errno);
