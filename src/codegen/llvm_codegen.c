@@ -398,6 +398,7 @@ static smelt_status emit_range(sm_llvm_emitter *e, regions *made, int32_t from, 
     } else if (ins->kind == SM_KIR_FENCE) {
       sm_llvm_intrinsic(e, "llvm.x86.sse.sfence", NULL, 0, NULL, 0);
     } else if (ins->kind == SM_KIR_END) {
+      if (depth == 0) return refuse(ins, err);
       end_loop(e, &loops[--depth]);
     } else if (ins->kind == SM_KIR_FOR && depth == 1 && made->wanted && from == 0 &&
                sm_llvm_region_describe(e->kernel, i, &made->arena, &region)) {

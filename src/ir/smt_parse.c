@@ -221,7 +221,7 @@ static smelt_status scalar(parser *p, sm_scalar *out) {
 static smelt_status unsigned_number(parser *p, uint64_t *out) {
   skip_blanks(p);
   const char *start = p->at;
-  sm_scalar s;
+  sm_scalar s = {.kind = SM_KIND_UINT};
   SM_TRY(scalar(p, &s));
   bool fits = s.kind == SM_KIND_UINT || (s.kind == SM_KIND_SINT && s.as.i64 >= 0);
   *out = s.as.u64;
@@ -311,7 +311,7 @@ static smelt_status scan_string(parser *p, span *raw) {
 }
 
 static smelt_status string(parser *p, const char **out) {
-  span raw;
+  span raw = {p->at, 0};
   SM_TRY(scan_string(p, &raw));
   char *copy = sm_arena_alloc(&p->out->arena, raw.n + 1), *to = copy;
   if (!copy) return out_of_memory(p);

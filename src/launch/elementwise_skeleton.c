@@ -286,7 +286,7 @@ static void fit_tile(skeleton *s) {
   for (int slot = 0; slot < s->segments.n_slots; slot++)
     bytes += (int64_t)smelt_dtype_size(s->segments.dtype[slot]);
   s->tile = s->form.tile;
-  if (bytes * (s->tile + s->form.width) <= share) return;
+  if (bytes == 0 || bytes * (s->tile + s->form.width) <= share) return;
   int64_t round = (int64_t)s->form.width * s->form.unroll, fits = share / bytes - s->form.width;
   s->tile = (int)(fits - fits % round);
   s->too_large = s->tile < round;

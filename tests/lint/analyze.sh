@@ -10,12 +10,18 @@ set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 flags=(--analyze --analyzer-output text -Xclang -analyzer-werror
   -Xclang -analyzer-config -Xclang unix.DynamicMemoryModeling:Optimistic=true
-  -std=c11 -D_GNU_SOURCE= -DSM_GENERATOR_VERSION=0u -Wno-macro-redefined -I"$root/include" -I"$root/src" -I"$root/tests" -I"$root/tools/smelt")
+  -std=c11 -D_GNU_SOURCE= -DSM_GENERATOR_VERSION=0u -Wno-macro-redefined -I"$root/include" -I"$root/src" -I"$root/tests" -I"$root/tools/smelt" -I"$root/tools/opgen")
 
 failed=0
 for file in "$@"; do
   hints=(-include "$root/tests/lint/analyzer_hints.h")
-  case ${file##*/} in error.c | expr_fault.c | *harness.c) hints=() ;; esac
-  clang "${flags[@]}" "${hints[@]}" "$file" || failed=1
+  ownership=()
+  case ${file##*/} in
+    error.c | expr_fault.c | *harness.c) hints=() ;;
+    # They break the rules of ownership to see the library answer.
+    test_references.c | test_api_callbacks.c | test_api_data.c)
+      ownership=(-Xclang -analyzer-disable-checker -Xclang unix.Malloc) ;;
+  esac
+  clang "${flags[@]}" "${ownership[@]}" "${hints[@]}" "$file" || failed=1
 done
 exit "$failed"

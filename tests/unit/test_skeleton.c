@@ -100,6 +100,7 @@ static sm_kir_span allocate(const fixture *f, uint32_t v) {
 }
 
 static void fill(const fixture *f, uint32_t v, sm_kir_span span, uint64_t *state) {
+  CHECK(span.data != NULL);
   for (int64_t i = 0; i < count_of(f, v); i++) {
     uint64_t bits = next_random(state);
     if (f->seg.values.items[v].dtype == SMELT_BOOL) ((bool *)span.data)[i] = bits % 2;

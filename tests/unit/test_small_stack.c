@@ -10,7 +10,7 @@ enum { LENGTH = 1000, MAX_KEPT = 480 };
 
 /* x + 0, x + 1 and so on are kept until the last, and added from its end. */
 static smelt_tensor *sum_of_kept(smelt_context *ctx, const double *x, int n) {
-  smelt_tensor *kept[MAX_KEPT], *t = smelt_from_host(ctx, SMELT_F64, DIMS(LENGTH), x);
+  smelt_tensor *kept[MAX_KEPT] = {0}, *t = smelt_from_host(ctx, SMELT_F64, DIMS(LENGTH), x);
   for (int i = 0; i < n; i++) kept[i] = smelt_add(smelt_ref(t), (double)i);
   smelt_tensor *sum = smelt_mul(t, 0.0);
   for (int i = n - 1; i >= 0; i--) sum = smelt_add(sum, kept[i]);
