@@ -2,7 +2,6 @@
 #include "cli.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,6 +97,17 @@ bool cli_parse_shape(const char *text, sm_shape *out) {
   for (; more && text <= end; rank++)
     if (rank == SMELT_MAX_RANK || !parse_extent(&text, end, &dims[rank])) return false;
   return sm_shape_make(out, SMELT_F32, rank, dims, NULL) == SMELT_OK;
+}
+
+int cli_take_options(int argc, char **argv, const char *short_names, const struct option *options,
+                     int (*take)(void *given, char **argv, int answer), void *given) {
+  optind = 0;
+  opterr = 0;
+  for (int answer; (answer = getopt_long(argc, argv, short_names, options, NULL)) != -1;) {
+    int ended = take(given, argv, answer);
+    if (ended != CLI_GO_ON) return ended;
+  }
+  return CLI_GO_ON;
 }
 
 bool cli_only_help(int argc, char **argv, const char *help, int *status) {

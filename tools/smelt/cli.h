@@ -6,6 +6,8 @@
 #ifndef SMELT_TOOL_CLI_H
 #define SMELT_TOOL_CLI_H
 
+#include <getopt.h>
+
 #include "core/shape.h"
 
 typedef enum cli_exit {
@@ -24,6 +26,15 @@ __attribute__((format(printf, 3, 4))) int cli_fail(const char *command, smelt_st
 /* Prints the error line for an option that getopt_long did not accept.
  * `answer` is what it returned ('?', or ':' for a missing value). */
 int cli_fail_option(char **argv, int answer);
+
+/* What stands for an exit status while a command goes on. */
+enum { CLI_GO_ON = -1 };
+
+/* Hands every option to `take`, with `given`, until one ends the command. `take`
+ * gets what getopt_long answers, refused options too, and returns the exit status
+ * or CLI_GO_ON. Returns the same; then the arguments begin at optind. */
+int cli_take_options(int argc, char **argv, const char *short_names, const struct option *options,
+                     int (*take)(void *given, char **argv, int answer), void *given);
 
 /* For commands that have no option but --help: prints `help` if it is asked for.
  * Answers whether the command is over, with its exit status; otherwise the

@@ -2,7 +2,6 @@
  *
  * smelt bench CASE…: the command line around the cases. */
 #define _POSIX_C_SOURCE 200809L
-#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +24,7 @@ static const char options_help[] =
     "\n"
     "Results are compared with those of the device ref; exit status 1 if they differ.\n";
 
-enum { GO_ON = -1, DEFAULT_ROUNDS = 21, MAX_THREADS = 1024 };
+enum { DEFAULT_ROUNDS = 21, MAX_THREADS = 1024 };
 
 static int print_help(void) {
   (void)puts("usage: smelt bench [CASE…] [OPTIONS]\n\nMeasures; without cases all but `first`.\n");
@@ -45,24 +44,25 @@ static int take_number(const char *option, uint64_t max, int *out) {
     return cli_fail("bench", SMELT_ERR_ARGUMENT, "%s wants a number from 1 to %llu, not '%s'", option,
                     (unsigned long long)max, optarg);
   *out = (int)n;
-  return GO_ON;
+  return CLI_GO_ON;
 }
 
 static int take_device(bench_options *given) {
   if (strncmp(optarg, "null", 4) == 0)
     return cli_fail("bench", SMELT_ERR_ARGUMENT, "%s computes nothing: there is nothing to measure", optarg);
   given->device = optarg;
-  return GO_ON;
+  return CLI_GO_ON;
 }
 
-/* The exit status, or GO_ON. */
-static int take_option(bench_options *given, char **argv, int answer) {
+/* The exit status, or CLI_GO_ON. */
+static int take_option(void *options, char **argv, int answer) {
+  bench_options *given = options;
   switch (answer) {
     case 'h':
       return print_help();
     case OPTION_JSON:
       given->json = true;
-      return GO_ON;
+      return CLI_GO_ON;
     case OPTION_DEVICE:
       return take_device(given);
     case OPTION_THREADS:
@@ -70,11 +70,11 @@ static int take_option(bench_options *given, char **argv, int answer) {
     case OPTION_ROUNDS:
       return take_number("--rounds", BENCH_MAX_ROUNDS, &given->rounds);
     case OPTION_SHAPE:
-      if (cli_parse_shape(optarg, &given->shape)) return GO_ON;
+      if (cli_parse_shape(optarg, &given->shape)) return CLI_GO_ON;
       return cli_fail("bench", SMELT_ERR_ARGUMENT, "--shape '%s' is no shape (2,3 or [])", optarg);
     case OPTION_NO_FUSION:
       given->no_fusion = true;
-      return GO_ON;
+      return CLI_GO_ON;
     default:
       return cli_fail_option(argv, answer);
   }
@@ -89,13 +89,7 @@ static int take_options(bench_options *given, int argc, char **argv) {
                                           {"shape", required_argument, NULL, OPTION_SHAPE},
                                           {"no-fusion", no_argument, NULL, OPTION_NO_FUSION},
                                           {NULL, 0, NULL, 0}};
-  optind = 0;
-  opterr = 0;
-  for (int o; (o = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
-    int ended = take_option(given, argv, o);
-    if (ended != GO_ON) return ended;
-  }
-  return GO_ON;
+  return cli_take_options(argc, argv, ":h", options, take_option, given);
 }
 
 /* The number of threads is the same for the library and for floors. */
@@ -185,7 +179,7 @@ static int find_cases(const bench_case **out, char **names, int n) {
       return cli_fail("bench", SMELT_ERR_ARGUMENT, "no case '%s' ('smelt bench --help')", names[i]);
   }
   out[found] = NULL;
-  return GO_ON;
+  return CLI_GO_ON;
 }
 
 int cmd_bench(int argc, char **argv) {
@@ -193,8 +187,8 @@ int cmd_bench(int argc, char **argv) {
   const bench_case *cases[MAX_CASES + 1];
   smelt_error err;
   int ended = take_options(&given, argc, argv);
-  if (ended == GO_ON) ended = find_cases(cases, argv + optind, argc - optind);
-  if (ended != GO_ON) return ended;
+  if (ended == CLI_GO_ON) ended = find_cases(cases, argv + optind, argc - optind);
+  if (ended != CLI_GO_ON) return ended;
   smelt_status status = set_threads(&given, &err);
   if (status != SMELT_OK) return cli_fail("bench", status, "%s", err.text);
   return run_cases(cases, &given);

@@ -8,7 +8,6 @@
  * command before the next. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -348,21 +347,23 @@ static smelt_status add_saved(evaluation *e, const char *argument) {
   return sm_vec_push(&sm_malloc_allocator, &e->outputs, out) ? SMELT_OK : SMELT_ERR_MEMORY;
 }
 
-/* Takes one option; the exit status if the command ends with it, otherwise -1. */
-static int take_option(evaluation *e, char **argv, int option) {
+/* The exit status, or CLI_GO_ON. */
+static int take_option(void *options, char **argv, int option) {
+  evaluation *e = options;
   switch (option) {
     case 'h':
       return (void)fputs(help, stdout), CLI_OK;
     case 'o':
-      return add_saved(e, optarg) == SMELT_OK ? -1 : cli_fail("eval", SMELT_ERR_MEMORY, "out of memory");
+      return add_saved(e, optarg) == SMELT_OK ? CLI_GO_ON
+                                              : cli_fail("eval", SMELT_ERR_MEMORY, "out of memory");
     case OPTION_DEVICE:
-      return e->desc.device = optarg, -1;
+      return e->desc.device = optarg, CLI_GO_ON;
     case OPTION_NO_FUSION:
-      return e->desc.fusion = SMELT_OFF, -1;
+      return e->desc.fusion = SMELT_OFF, CLI_GO_ON;
     case OPTION_MODE:
-      return cli_take_mode("eval", optarg, &e->desc.mode) ? -1 : CLI_WRONG_INPUT;
+      return cli_take_mode("eval", optarg, &e->desc.mode) ? CLI_GO_ON : CLI_WRONG_INPUT;
     case OPTION_SEED:
-      if (cli_parse_u64(optarg, &e->desc.seed)) return -1;
+      if (cli_parse_u64(optarg, &e->desc.seed)) return CLI_GO_ON;
       return cli_fail("eval", SMELT_ERR_ARGUMENT, "--seed '%s' is not a whole number", optarg);
     default:
       return cli_fail_option(argv, option);
@@ -377,13 +378,7 @@ static int take_options(evaluation *e, int argc, char **argv) {
                                           {"mode", required_argument, NULL, OPTION_MODE},
                                           {"seed", required_argument, NULL, OPTION_SEED},
                                           {NULL, 0, NULL, 0}};
-  optind = 0;
-  opterr = 0;
-  for (int o; (o = getopt_long(argc, argv, ":ho:", options, NULL)) != -1;) {
-    int ended = take_option(e, argv, o);
-    if (ended >= 0) return ended;
-  }
-  return -1;
+  return cli_take_options(argc, argv, ":ho:", options, take_option, e);
 }
 
 static int take_arguments(evaluation *e, int argc, char **argv) {
@@ -392,14 +387,14 @@ static int take_arguments(evaluation *e, int argc, char **argv) {
   for (int i = optind + 1; i < argc; i++)
     if (!sm_vec_push(&sm_malloc_allocator, &e->bindings, argv[i]))
       return cli_fail("eval", SMELT_ERR_MEMORY, "out of memory");
-  return -1;
+  return CLI_GO_ON;
 }
 
 int cmd_eval(int argc, char **argv) {
   evaluation e = {.desc = SMELT_CONTEXT_DESC_INIT};
   int ended = take_options(&e, argc, argv);
-  if (ended < 0) ended = take_arguments(&e, argc, argv);
-  if (ended < 0) return evaluate_and_report(&e);
+  if (ended == CLI_GO_ON) ended = take_arguments(&e, argc, argv);
+  if (ended == CLI_GO_ON) return evaluate_and_report(&e);
   (void)finish(&e, NULL);
   return ended;
 }

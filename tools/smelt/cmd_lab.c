@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * smelt lab MODE: the command line around lab_run. */
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -46,11 +45,10 @@ static int print_help(void) {
 
 /* --- Options -------------------------------------------------------------------------- */
 
-enum { GO_ON = -1 };
 enum { OPTION_SEED = 256, OPTION_SHAPE, OPTION_DEVICE, OPTION_MAX_OPS, OPTION_NO_FUSION, OPTION_MODE };
 
 static int take_shape(lab_options *given) {
-  if (cli_parse_shape(optarg, &given->shape)) return GO_ON;
+  if (cli_parse_shape(optarg, &given->shape)) return CLI_GO_ON;
   return cli_fail("lab", SMELT_ERR_ARGUMENT, "--shape '%s' is no shape (2,3 or [])", optarg);
 }
 
@@ -59,30 +57,31 @@ static int take_max_ops(lab_options *given) {
   if (!cli_parse_u64(optarg, &n) || n == 0 || n > INT64_MAX)
     return cli_fail("lab", SMELT_ERR_ARGUMENT, "--max-ops wants a number above 0, not '%s'", optarg);
   given->max_ops = (int64_t)n;
-  return GO_ON;
+  return CLI_GO_ON;
 }
 
-/* The exit status, or GO_ON. */
-static int take_option(lab_options *given, char **argv, int answer) {
+/* The exit status, or CLI_GO_ON. */
+static int take_option(void *options, char **argv, int answer) {
+  lab_options *given = options;
   switch (answer) {
     case 'h':
       return print_help();
     case OPTION_SEED:
       given->random = true;
-      if (cli_parse_u64(optarg, &given->seed)) return GO_ON;
+      if (cli_parse_u64(optarg, &given->seed)) return CLI_GO_ON;
       return cli_fail("lab", SMELT_ERR_ARGUMENT, "--seed '%s' is not a whole number", optarg);
     case OPTION_SHAPE:
       return take_shape(given);
     case OPTION_DEVICE:
       given->device = optarg;
-      return GO_ON;
+      return CLI_GO_ON;
     case OPTION_MAX_OPS:
       return take_max_ops(given);
     case OPTION_MODE:
-      return cli_take_mode("lab", optarg, &given->mode) ? GO_ON : CLI_WRONG_INPUT;
+      return cli_take_mode("lab", optarg, &given->mode) ? CLI_GO_ON : CLI_WRONG_INPUT;
     case OPTION_NO_FUSION:
       given->no_fusion = true;
-      return GO_ON;
+      return CLI_GO_ON;
     default:
       return cli_fail_option(argv, answer);
   }
@@ -97,13 +96,7 @@ static int take_options(lab_options *given, int argc, char **argv) {
                                           {"mode", required_argument, NULL, OPTION_MODE},
                                           {"no-fusion", no_argument, NULL, OPTION_NO_FUSION},
                                           {NULL, 0, NULL, 0}};
-  optind = 0;
-  opterr = 0;
-  for (int o; (o = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
-    int ended = take_option(given, argv, o);
-    if (ended != GO_ON) return ended;
-  }
-  return GO_ON;
+  return cli_take_options(argc, argv, ":h", options, take_option, given);
 }
 
 /* --- The mode --------------------------------------------------------------------------- */
@@ -117,21 +110,21 @@ static const mode *find_mode(const char *name) {
 /* `argument` follows the mode's name and may be NULL. */
 static int take_argument(lab_options *given, const mode *m, const char *argument) {
   if (!m->argument[0])
-    return argument ? cli_fail("lab", SMELT_ERR_ARGUMENT, "%s takes no '%s'", m->name, argument) : GO_ON;
+    return argument ? cli_fail("lab", SMELT_ERR_ARGUMENT, "%s takes no '%s'", m->name, argument) : CLI_GO_ON;
   if (!argument)
     return cli_fail("lab", SMELT_ERR_ARGUMENT, "%s wants a number: smelt lab %s N", m->name, m->name);
-  if (cli_parse_u64(argument, &given->n)) return GO_ON;
+  if (cli_parse_u64(argument, &given->n)) return CLI_GO_ON;
   return cli_fail("lab", SMELT_ERR_ARGUMENT, "%s wants a number, not '%s'", m->name, argument);
 }
 
 int cmd_lab(int argc, char **argv) {
   lab_options given = {.shape = {.rank = 2, .dims = {2, 2}}};
   int ended = take_options(&given, argc, argv);
-  if (ended != GO_ON) return ended;
+  if (ended != CLI_GO_ON) return ended;
   if (optind == argc) return cli_fail("lab", SMELT_ERR_ARGUMENT, "no mode ('smelt lab --help')");
   const mode *m = find_mode(argv[optind]);
   if (!m) return cli_fail("lab", SMELT_ERR_ARGUMENT, "no mode '%s' ('smelt lab --help')", argv[optind]);
   if (argc - optind > 2) return cli_fail("lab", SMELT_ERR_ARGUMENT, "too many arguments");
   ended = take_argument(&given, m, argv[optind + 1]);
-  return ended == GO_ON ? lab_run(&given, m->run) : ended;
+  return ended == CLI_GO_ON ? lab_run(&given, m->run) : ended;
 }

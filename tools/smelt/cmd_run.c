@@ -2,7 +2,6 @@
  *
  * smelt run FILE.smt: the command line around smt_run. */
 #include <errno.h>
-#include <getopt.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -27,10 +26,9 @@ static const char help[] =
 
 enum { OPTION_DEVICE = 256, OPTION_NO_FUSION, OPTION_MAX_OPS, OPTION_LOG, OPTION_MODE };
 
-enum { GO_ON = -1 };
-
-/* The exit status, or GO_ON. */
-static int take_option(smt_run_options *run, char **argv, int answer) {
+/* The exit status, or CLI_GO_ON. */
+static int take_option(void *options, char **argv, int answer) {
+  smt_run_options *run = options;
   uint64_t n = 0;
   switch (answer) {
     case 'h':
@@ -38,21 +36,21 @@ static int take_option(smt_run_options *run, char **argv, int answer) {
       return CLI_OK;
     case OPTION_DEVICE:
       run->device = optarg;
-      return GO_ON;
+      return CLI_GO_ON;
     case OPTION_NO_FUSION:
       run->no_fusion = true;
-      return GO_ON;
+      return CLI_GO_ON;
     case OPTION_MODE:
-      return cli_take_mode("run", optarg, &run->mode) ? GO_ON : CLI_WRONG_INPUT;
+      return cli_take_mode("run", optarg, &run->mode) ? CLI_GO_ON : CLI_WRONG_INPUT;
     case OPTION_LOG:
       run->log = optarg;
-      return GO_ON;
+      return CLI_GO_ON;
     case OPTION_MAX_OPS:
       if (!cli_parse_u64(optarg, &n) || n == 0 || n > INT64_MAX) {
         return cli_fail("run", SMELT_ERR_ARGUMENT, "--max-ops wants a number above 0, not '%s'", optarg);
       }
       run->max_ops = (int64_t)n;
-      return GO_ON;
+      return CLI_GO_ON;
     default:
       return cli_fail_option(argv, answer);
   }
@@ -66,12 +64,8 @@ static int take_options(smt_run_options *run, int argc, char **argv) {
                                           {"max-ops", required_argument, NULL, OPTION_MAX_OPS},
                                           {"log", required_argument, NULL, OPTION_LOG},
                                           {NULL, 0, NULL, 0}};
-  opterr = 0;
-  for (int o; (o = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
-    int ended = take_option(run, argv, o);
-    if (ended != GO_ON) return ended;
-  }
-  if (optind + 1 == argc) return GO_ON;
+  int ended = cli_take_options(argc, argv, ":h", options, take_option, run);
+  if (ended != CLI_GO_ON || optind + 1 == argc) return ended;
   return cli_fail("run", SMELT_ERR_ARGUMENT, "%s",
                   optind == argc ? "no file given" : "more than one file given");
 }
@@ -96,7 +90,7 @@ static int run_path(const char *path, sm_text *text, const smt_run_options *opti
 int cmd_run(int argc, char **argv) {
   smt_run_options options = {.out = stdout, .err = stderr};
   int ended = take_options(&options, argc, argv);
-  if (ended != GO_ON) return ended;
+  if (ended != CLI_GO_ON) return ended;
   sm_text text;
   sm_text_init(&text, &sm_malloc_allocator);
   int status = run_path(argv[optind], &text, &options);
