@@ -78,6 +78,8 @@ typedef struct smelt_counters {
   uint64_t launches;         /* entries into the device driver */
   uint64_t kernels_compiled; /* kernels that were not in a cache */
   uint64_t explorations;     /* segments for which a plan was searched */
+  uint64_t plan_hits;        /* segments whose plan was there */
+  uint64_t guard_misses;     /* explorations of a known program because of other sizes */
   uint64_t bytes_read;       /* by launches, from tensor memory */
   uint64_t bytes_written;    /* by launches, to tensor memory */
   uint64_t misuses;          /* stale or invalid references passed in */
@@ -86,7 +88,7 @@ typedef struct smelt_counters {
 } smelt_counters;
 
 #define SMELT_COUNTERS_INIT \
-  { sizeof(smelt_counters), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(smelt_counters), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* Fills `out`. ERR_ARGUMENT if a pointer is NULL or `size` is unknown.
  * Thread-safe. */

@@ -240,6 +240,8 @@ smelt_status smelt_context_counters(const smelt_context *ctx, smelt_counters *ou
       .launches = atomic_load(&c->launches),
       .kernels_compiled = atomic_load(&c->kernels_compiled),
       .explorations = atomic_load(&c->explorations),
+      .plan_hits = atomic_load(&c->plan_hits),
+      .guard_misses = atomic_load(&c->guard_misses),
       .bytes_read = atomic_load(&c->bytes_read),
       .bytes_written = atomic_load(&c->bytes_written),
       .misuses = atomic_load(&c->misuses),

@@ -9,7 +9,8 @@
 #include <stdint.h>
 
 typedef struct sm_counters {
-  _Atomic uint64_t operations, segments, launches, kernels_compiled, explorations;
+  _Atomic uint64_t operations, segments, launches, kernels_compiled;
+  _Atomic uint64_t explorations, plan_hits, guard_misses;
   _Atomic uint64_t bytes_read, bytes_written, misuses, live_references;
 } sm_counters;
 

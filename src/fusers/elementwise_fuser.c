@@ -27,36 +27,46 @@ static sm_fit fit(const sm_candidate *candidate, const sm_limits *limits) {
   return result;
 }
 
+typedef struct elementwise_block {
+  sm_trace trace;
+  sm_launch_cache launches;
+} elementwise_block;
+
 static smelt_status finish(const sm_segment *segment, const uint32_t *ops, int n_ops, const bool *written,
                            smelt_mode mode, const sm_allocator *allocator, void **block, smelt_error *err) {
-  sm_trace *trace = sm_alloc(allocator, sizeof *trace);
-  *block = trace;
-  if (!trace) return sm_error_memory(err, "a trace");
-  smelt_status status = sm_trace_build(segment, ops, n_ops, written, mode, allocator, trace, err);
+  elementwise_block *b = sm_alloc(allocator, sizeof *b);
+  *block = b;
+  if (!b) return sm_error_memory(err, "a trace");
+  sm_launch_cache_init(&b->launches, allocator);
+  smelt_status status = sm_trace_build(segment, ops, n_ops, written, mode, allocator, &b->trace, err);
   if (status != SMELT_OK) {
-    sm_fuser_elementwise.discard(trace, allocator);
+    sm_fuser_elementwise.discard(b, allocator);
     *block = NULL;
   }
   return status;
 }
 
 static void discard(void *block, const sm_allocator *allocator) {
-  sm_trace_free(block, allocator);
-  sm_free(allocator, block, sizeof(sm_trace));
+  elementwise_block *b = block;
+  sm_trace_free(&b->trace, allocator);
+  sm_launch_cache_free(&b->launches);
+  sm_free(allocator, b, sizeof *b);
 }
 
-static void log_trace(const sm_launch_env *env, const sm_trace *trace) {
+static void log_trace(const sm_launch_env *env, const sm_segment *segment, const sm_trace *trace) {
   if (!sm_log_on(env->log, SM_LOG_TRACE)) return;
   sm_text text;
   sm_text_init(&text, env->device->allocator);
   sm_text_add(&text, "[trace] ");
-  sm_trace_print(&text, trace);
+  sm_trace_print(&text, segment, trace);
   sm_log_text(env->log, &text);
 }
 
-static smelt_status run(void *env, void *block, sm_buffer **buffers, smelt_error *err) {
-  log_trace(env, block);
-  return sm_run_elementwise(env, sm_fuser_elementwise.name, block, buffers, err);
+static smelt_status run(void *env, void *block, const sm_segment *segment, sm_buffer **buffers,
+                        smelt_error *err) {
+  elementwise_block *b = block;
+  log_trace(env, segment, &b->trace);
+  return sm_run_elementwise(env, sm_fuser_elementwise.name, &b->trace, &b->launches, segment, buffers, err);
 }
 
 const sm_fuser sm_fuser_elementwise = {

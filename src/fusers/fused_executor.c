@@ -4,10 +4,28 @@
 #include "base/error.h"
 #include "fusers/registry.h"
 
+/* What the plan cache holds: a plan and its clusters' blocks. */
+typedef struct fused_plan {
+  const sm_allocator *allocator;
+  sm_plan plan;
+  void **blocks; /* by cluster; NULL until it is run */
+} fused_plan;
+
+static void discard_plan(void *plan) {
+  fused_plan *p = plan;
+  for (int i = 0; p->blocks && i < p->plan.n_clusters; i++) {
+    if (p->blocks[i]) p->plan.clusters[i].fuser->discard(p->blocks[i], p->allocator);
+  }
+  sm_plan_free(&p->plan);
+  sm_free(p->allocator, p, sizeof *p);
+}
+
 void sm_fused_executor_init(sm_fused_executor *e, sm_device *device, const sm_log *log, sm_counters *counters,
                             sm_fused_options options) {
   sm_kernel_table_init(&e->kernels, device, log, counters);
-  e->env = (sm_launch_env){device, log, counters, &e->kernels};
+  sm_plan_cache_init(&e->plans, device->allocator, counters, discard_plan);
+  sm_arena_init(&e->scratch, device->allocator);
+  e->env = (sm_launch_env){device, log, counters, &e->kernels, &e->scratch};
   e->options = (sm_plan_options){
       .fusers = sm_builtin_fusers,
       .limits = {.max_ops = options.max_ops, .max_bindings = device->profile->max_bindings},
@@ -16,7 +34,11 @@ void sm_fused_executor_init(sm_fused_executor *e, sm_device *device, const sm_lo
   e->mode = options.mode;
 }
 
-void sm_fused_executor_free(sm_fused_executor *e) { sm_kernel_table_free(&e->kernels); }
+void sm_fused_executor_free(sm_fused_executor *e) {
+  sm_plan_cache_free(&e->plans);
+  sm_kernel_table_free(&e->kernels);
+  sm_arena_free(&e->scratch);
+}
 
 /* --- Causes ------------------------------------------------------------------------------ */
 
@@ -51,22 +73,22 @@ static void log_block(const sm_fused_executor *e, const sm_job *job, const sm_cl
   sm_log_text(e->env.log, &text);
 }
 
+/* A block that serves once. */
 static smelt_status finish_and_run(sm_fused_executor *e, sm_job *job, const sm_fuser *fuser,
-                                   const uint32_t *ops, int n, const bool *written, smelt_error *err) {
+                                   const uint32_t *op, smelt_error *err) {
   void *block;
   const sm_allocator *allocator = e->env.device->allocator;
-  SM_TRY(fuser->finish(job->segment, ops, n, written, e->mode, allocator, &block, err));
-  smelt_status status = fuser->run(&e->env, block, job->buffers, err);
+  SM_TRY(fuser->finish(job->segment, op, 1, NULL, e->mode, allocator, &block, err));
+  smelt_status status = fuser->run(&e->env, block, job->segment, job->buffers, err);
   fuser->discard(block, allocator);
   return status;
 }
 
-static void run_ops(sm_fused_executor *e, sm_job *job, const sm_fuser *fuser, const uint32_t *ops, int n,
-                    const bool *written) {
+static void run_alone(sm_fused_executor *e, sm_job *job, const sm_fuser *fuser, const uint32_t *op) {
   smelt_error err;
-  if (finish_and_run(e, job, fuser, ops, n, written, &err) == SMELT_OK) return;
+  if (finish_and_run(e, job, fuser, op, &err) == SMELT_OK) return;
   sm_cause *cause = sm_cause_create(&err);
-  fail_ops(job, ops, n, cause);
+  fail_ops(job, op, 1, cause);
   sm_cause_drop(cause);
 }
 
@@ -76,7 +98,7 @@ static void run_apart(sm_fused_executor *e, sm_job *job, const sm_cluster *clust
   for (int i = 0; i < cluster->n_ops; i++) {
     sm_cause *cause = failed_input(job, &cluster->ops[i], 1);
     if (cause) fail_ops(job, &cluster->ops[i], 1, cause);
-    else run_ops(e, job, cluster->fuser, &cluster->ops[i], 1, NULL);
+    else run_alone(e, job, cluster->fuser, &cluster->ops[i]);
   }
 }
 
@@ -89,7 +111,28 @@ static void refuse_cluster(const sm_fused_executor *e, sm_job *job, const sm_clu
   sm_cause_drop(cause);
 }
 
-static void run_cluster(sm_fused_executor *e, sm_job *job, const sm_plan *plan, const sm_cluster *cluster) {
+/* The cluster's block, made when it is first run. */
+static smelt_status run_block(sm_fused_executor *e, sm_job *job, fused_plan *plan, int cluster,
+                              smelt_error *err) {
+  const sm_cluster *c = &plan->plan.clusters[cluster];
+  void **block = &plan->blocks[cluster];
+  if (!*block) {
+    SM_TRY(c->fuser->finish(job->segment, c->ops, c->n_ops, plan->plan.written, e->mode,
+                            e->env.device->allocator, block, err));
+  }
+  return c->fuser->run(&e->env, *block, job->segment, job->buffers, err);
+}
+
+static void run_whole(sm_fused_executor *e, sm_job *job, fused_plan *plan, int cluster) {
+  smelt_error err;
+  if (run_block(e, job, plan, cluster, &err) == SMELT_OK) return;
+  sm_cause *cause = sm_cause_create(&err);
+  fail_ops(job, plan->plan.clusters[cluster].ops, plan->plan.clusters[cluster].n_ops, cause);
+  sm_cause_drop(cause);
+}
+
+static void run_cluster(sm_fused_executor *e, sm_job *job, fused_plan *plan, int index) {
+  const sm_cluster *cluster = &plan->plan.clusters[index];
   bool failed = failed_input(job, cluster->ops, cluster->n_ops) != NULL;
   if (!cluster->fuser && !failed) {
     refuse_cluster(e, job, cluster);
@@ -97,7 +140,7 @@ static void run_cluster(sm_fused_executor *e, sm_job *job, const sm_plan *plan, 
   }
   log_block(e, job, cluster);
   if (failed) run_apart(e, job, cluster);
-  else run_ops(e, job, cluster->fuser, cluster->ops, cluster->n_ops, plan->written);
+  else run_whole(e, job, plan, index);
 }
 
 /* --- The segment --------------------------------------------------------------------------------- */
@@ -128,11 +171,11 @@ static void log_refusals(const sm_fused_executor *e, const sm_job *job, const sm
   }
 }
 
-static void run_plan(sm_fused_executor *e, sm_job *job, const sm_plan *plan) {
-  log_refusals(e, job, plan);
-  for (int i = 0; i < plan->n_clusters; i++) {
-    run_cluster(e, job, plan, &plan->clusters[i]);
-    release_temporaries(job, plan, i);
+static void run_plan(sm_fused_executor *e, sm_job *job, fused_plan *plan) {
+  log_refusals(e, job, &plan->plan);
+  for (int i = 0; i < plan->plan.n_clusters; i++) {
+    run_cluster(e, job, plan, i);
+    release_temporaries(job, &plan->plan, i);
   }
 }
 
@@ -146,15 +189,39 @@ static void fail_segment(sm_job *job, const smelt_error *err) {
   sm_cause_drop(cause);
 }
 
+static smelt_status make_plan(const sm_fused_executor *e, const sm_job *job, fused_plan **out,
+                              smelt_error *err) {
+  const sm_allocator *allocator = e->env.device->allocator;
+  fused_plan *plan = sm_calloc(allocator, 1, sizeof *plan);
+  *out = plan;
+  if (!plan) return sm_error_memory(err, "a plan");
+  plan->allocator = allocator;
+  smelt_status status = sm_plan_make(job->segment, &e->options, allocator, &plan->plan, err);
+  if (status == SMELT_OK) {
+    plan->blocks = sm_arena_zalloc(&plan->plan.arena, (size_t)plan->plan.n_clusters, sizeof *plan->blocks);
+    if (!plan->blocks) status = sm_error_memory(err, "a plan");
+  }
+  if (status != SMELT_OK) discard_plan(plan);
+  return status;
+}
+
+/* A plan that the cache has no memory for serves once. */
+static void explore_and_run(sm_fused_executor *e, sm_job *job, bool known) {
+  smelt_error err;
+  fused_plan *plan;
+  if (make_plan(e, job, &plan, &err) != SMELT_OK) {
+    fail_segment(job, &err);
+    return;
+  }
+  bool kept = known && sm_plan_cache_add(&e->plans, job->segment, plan);
+  run_plan(e, job, plan);
+  if (!kept) discard_plan(plan);
+}
+
 void sm_fused_executor_run(void *self, sm_job *job) {
   sm_fused_executor *e = self;
-  sm_plan plan;
-  smelt_error err;
-  sm_count(&e->env.counters->explorations, 1);
-  if (sm_plan_make(job->segment, &e->options, e->env.device->allocator, &plan, &err) == SMELT_OK) {
-    run_plan(e, job, &plan);
-  } else {
-    fail_segment(job, &err);
-  }
-  sm_plan_free(&plan);
+  bool known;
+  fused_plan *plan = sm_plan_cache_find(&e->plans, job->segment, &known);
+  if (plan) run_plan(e, job, plan);
+  else explore_and_run(e, job, known);
 }

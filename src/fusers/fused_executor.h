@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The fusing executor: a stream's executor for devices that run kernels. Plans
- * the segment, then runs its clusters in order. A cluster that fails poisons
+ * the segment, unless it has a plan already, then runs its clusters in order. A cluster that fails poisons
  * what it was to write; what depends on it inherits the cause; everything else
  * goes on. With fusion off every record is a cluster of its own. */
 #ifndef SM_FUSERS_FUSED_EXECUTOR_H
@@ -9,11 +9,14 @@
 
 #include "launch/run_trace.h"
 #include "plan/plan.h"
+#include "stream/plan_cache.h"
 #include "stream/stream.h"
 
 typedef struct sm_fused_executor {
   sm_launch_env env;
   sm_kernel_table kernels;
+  sm_plan_cache plans;
+  sm_arena scratch;
   sm_plan_options options;
   smelt_mode mode;
 } sm_fused_executor;

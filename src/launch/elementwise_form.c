@@ -97,22 +97,20 @@ static void choose_tiles(const sm_trace *trace, trace_facts *f, sm_arena *arena,
   form->segment = form->unroll > 1 ? CHEAP_SEGMENT : SEGMENT_COST;
 }
 
-/* Of one thread: memory at about 20 bytes a nanosecond, or steps at about 0.01 ns
- * an element and cost unit. */
-static int64_t estimate_ns(const trace_facts *f, const sm_launch_plan *plan, uint64_t bytes) {
-  int64_t memory = (int64_t)(bytes / 20), compute = plan->work_items / 100 * f->cost;
+/* Memory at about 20 bytes a nanosecond, or steps at about 0.01 ns an element and cost
+ * unit; ten times that when they are interpreted. */
+int64_t sm_elementwise_ns(const sm_elementwise_form *form, int64_t work_items, uint64_t bytes) {
+  if (form->interpreted) return 1 + work_items * form->cost / 10;
+  int64_t memory = (int64_t)(bytes / 20), compute = work_items / 100 * form->cost;
   return 1 + (memory > compute ? memory : compute);
 }
 
 sm_elementwise_form sm_elementwise_choose(const sm_trace *trace, const sm_launch_plan *plan,
-                                          const sm_profile *profile, const sm_launch_facts *facts,
-                                          sm_arena *arena) {
+                                          const sm_profile *profile, bool streaming, sm_arena *arena) {
   trace_facts f = gather(trace, plan);
-  sm_elementwise_form form = {.width = profile->widths[0], .unroll = 1, .padded = f.one_axis};
+  sm_elementwise_form form = {.width = profile->widths[0], .unroll = 1, .padded = f.one_axis, .cost = f.cost};
   if (f.cost > ONE_LOOP_COST) choose_tiles(trace, &f, arena, &form);
-  bool beyond_cache = profile->cache_bytes && facts->bytes > profile->cache_bytes + profile->cache_bytes / 2;
-  form.streaming = f.one_axis && beyond_cache && facts->aligned;
-  form.cost_ns = estimate_ns(&f, plan, facts->bytes);
+  form.streaming = f.one_axis && streaming;
   return form;
 }
 
@@ -122,5 +120,6 @@ sm_elementwise_form sm_elementwise_interpreted(const sm_trace *trace, const sm_l
   return (sm_elementwise_form){.width = profile->interpreter_width,
                                .unroll = 1,
                                .padded = f.one_axis,
-                               .cost_ns = 1 + plan->work_items * f.cost / 10};
+                               .interpreted = true,
+                               .cost = f.cost};
 }

@@ -29,8 +29,15 @@ typedef struct skeleton {
 
 /* --- Sizes and index arithmetic -------------------------------------------------------- */
 
-static int32_t add_size(skeleton *s, int64_t value) {
-  if (!sm_vec_push(s->allocator, s->sizes, value)) s->failed = true;
+int64_t sm_size_value(const sm_launch_plan *plan, const sm_size_source *source) {
+  sm_block_plan *block = &plan->blocks[source->block];
+  return source->input == SM_EXTENT ? block->dims[source->axis]
+                                    : sm_block_plan_strides(block, source->input)[source->axis];
+}
+
+static int32_t add_size(skeleton *s, int axis, int32_t input) {
+  sm_size_source source = {(int32_t)(s->block - s->trace->blocks.items), axis, input};
+  if (!sm_vec_push(s->allocator, s->sizes, source)) s->failed = true;
   return sm_kir_size(s->kernel, sm_kir_add_size(s->kernel));
 }
 
@@ -237,7 +244,7 @@ static void advance_bases(skeleton *s, int axis, int32_t coordinate) {
     int64_t stride = sm_block_plan_strides(s->plan, (int32_t)i)[axis];
     if (stride == 0 || !reads_input(s, (int32_t)i)) continue;
     int32_t step = coordinate;
-    if (stride != 1) step = arithmetic(s, SM_KOP_MUL, coordinate, add_size(s, stride));
+    if (stride != 1) step = arithmetic(s, SM_KOP_MUL, coordinate, add_size(s, axis, (int32_t)i));
     s->base[i] = add(s, s->base[i], step);
   }
 }
@@ -246,7 +253,7 @@ static void advance_bases(skeleton *s, int axis, int32_t coordinate) {
 static void decode_row(skeleton *s, int32_t row_number) {
   int32_t rest = row_number;
   for (int axis = s->plan->rank - 2; axis > 0; axis--) {
-    int32_t extent = add_size(s, s->plan->dims[axis]);
+    int32_t extent = add_size(s, axis, SM_EXTENT);
     advance_bases(s, axis, arithmetic(s, SM_KOP_FMOD, rest, extent));
     rest = arithmetic(s, SM_KOP_TRUNC_DIV, rest, extent);
   }
@@ -255,7 +262,7 @@ static void decode_row(skeleton *s, int32_t row_number) {
 
 static void emit_rows(skeleton *s) {
   sm_kir_kernel *k = s->kernel;
-  int32_t extent = add_size(s, s->plan->dims[s->plan->rank - 1]);
+  int32_t extent = add_size(s, s->plan->rank - 1, SM_EXTENT);
   int32_t first = arithmetic(s, SM_KOP_TRUNC_DIV, sm_kir_chunk_begin(k), extent);
   int32_t last = arithmetic(s, SM_KOP_TRUNC_DIV, sm_kir_chunk_end(k), extent);
   int32_t row_number = sm_kir_for(k, first, last, 1);
@@ -271,7 +278,7 @@ static void begin_inputs(skeleton *s) {
   for (size_t i = 0; i < s->trace->inputs.len; i++) {
     int64_t stride = sm_block_plan_strides(s->plan, (int32_t)i)[s->plan->rank - 1];
     bool other = stride != 0 && stride != 1 && reads_input(s, (int32_t)i);
-    s->inner_stride[i] = other ? add_size(s, stride) : SM_KIR_NONE;
+    s->inner_stride[i] = other ? add_size(s, s->plan->rank - 1, (int32_t)i) : SM_KIR_NONE;
     s->base[i] = SM_KIR_NONE;
   }
 }
@@ -321,11 +328,8 @@ static void emit_block(skeleton *s, sm_arena *arena) {
 /* --- The kernel --------------------------------------------------------------------------------- */
 
 static void declare_arguments(const sm_trace *trace, sm_kir_kernel *k) {
-  const sm_value *values = trace->segment->values.items;
-  for (size_t i = 0; i < trace->inputs.len; i++)
-    sm_kir_add_buffer(k, values[trace->inputs.items[i]].dtype, false);
-  for (size_t i = 0; i < trace->outputs.len; i++)
-    sm_kir_add_buffer(k, values[trace->outputs.items[i]].dtype, true);
+  for (size_t i = 0; i < trace->inputs.len; i++) sm_kir_add_buffer(k, trace->inputs.items[i].dtype, false);
+  for (size_t i = 0; i < trace->outputs.len; i++) sm_kir_add_buffer(k, trace->outputs.items[i].dtype, true);
   for (size_t i = 0; i < trace->scalars.len; i++) sm_kir_add_scalar(k, trace->scalars.items[i].dtype);
 }
 

@@ -32,28 +32,37 @@ typedef struct sm_elementwise_form {
   int segment;    /* cost of the steps that a segment of a tiled kernel may have */
   bool streaming; /* results bypass the caches */
   bool padded;
-  int64_t cost_ns; /* estimate of one thread's time for the launch */
+  bool interpreted;
+  int cost; /* of the steps of the most expensive block */
 } sm_elementwise_form;
 
-/* What is known when the buffers are. */
-typedef struct sm_launch_facts {
-  uint64_t bytes; /* that the launch touches */
-  bool aligned;   /* every output begins at a multiple of 64 bytes */
-} sm_launch_facts;
-
-/* The form for this trace on a device, and that for its interpreter; `arena` is
- * for scratch. */
+/* The form for this trace on a device, and that for its interpreter. `streaming`: where
+ * the form allows it results are to bypass the caches; `arena` is for scratch. */
 sm_elementwise_form sm_elementwise_choose(const sm_trace *trace, const sm_launch_plan *plan,
-                                          const sm_profile *profile, const sm_launch_facts *facts,
-                                          sm_arena *arena);
+                                          const sm_profile *profile, bool streaming, sm_arena *arena);
 sm_elementwise_form sm_elementwise_interpreted(const sm_trace *trace, const sm_launch_plan *plan,
                                                const sm_profile *profile);
 
-typedef sm_vec(int64_t) sm_size_list;
+/* Estimate of one thread's time for a launch, in nanoseconds. */
+int64_t sm_elementwise_ns(const sm_elementwise_form *form, int64_t work_items, uint64_t bytes);
 
-/* Builds the kernel, which is not verified yet: buffers are the trace's inputs, then its outputs; scalars
- * are the trace's. `sizes` gets the values of the size arguments. Both are the
- * caller's to free, also on failure. */
+/* What a size argument is: of a block's axis the extent, or the stride of an input. */
+typedef struct sm_size_source {
+  int32_t block, axis;
+  int32_t input; /* SM_EXTENT: the extent */
+} sm_size_source;
+
+enum { SM_EXTENT = -1 };
+
+typedef sm_vec(sm_size_source) sm_size_list;
+
+/* The size argument's value in a launch. */
+int64_t sm_size_value(const sm_launch_plan *plan, const sm_size_source *source);
+
+/* Builds the kernel, which is not verified yet: buffers are the trace's inputs, then its
+ * outputs; scalars are the trace's. `sizes` gets what the size arguments are; of `plan`
+ * only the ranks and the classes of the strides enter the kernel. Both are the caller's
+ * to free, also on failure. */
 smelt_status sm_elementwise_kernel(const sm_trace *trace, const sm_launch_plan *plan,
                                    sm_elementwise_form form, const sm_allocator *allocator,
                                    sm_kir_kernel *out, sm_size_list *sizes, smelt_error *err);

@@ -13,15 +13,16 @@ void sm_kernel_table_init(sm_kernel_table *table, sm_device *device, const sm_lo
 
 void sm_kernel_table_free(sm_kernel_table *table) {
   for (size_t i = 0; i < table->entries.len; i++) {
-    sm_kernel *kernel = table->entries.items[i].kernel;
-    if (kernel) table->device->driver->release(table->device, kernel);
+    sm_kernel_entry *entry = table->entries.items[i];
+    if (entry->kernel) table->device->driver->release(table->device, entry->kernel);
+    sm_free(table->device->allocator, entry, sizeof *entry);
   }
   sm_vec_free(table->device->allocator, &table->entries);
 }
 
 static const sm_kernel_entry *find(const sm_kernel_table *table, sm_hash hash) {
   for (size_t i = 0; i < table->entries.len; i++) {
-    if (sm_hash_equal(table->entries.items[i].hash, hash)) return &table->entries.items[i];
+    if (sm_hash_equal(table->entries.items[i]->hash, hash)) return table->entries.items[i];
   }
   return NULL;
 }
@@ -39,13 +40,26 @@ typedef smelt_status make_fn(sm_device *device, sm_kir_kernel *ir, sm_kernel **o
 
 static smelt_status make(sm_kernel_table *table, sm_kir_kernel *ir, make_fn *function, sm_kernel_entry *entry,
                          smelt_error *err) {
-  if (!sm_vec_reserve(table->device->allocator, &table->entries, 1)) return sm_error_memory(err, "a kernel");
   SM_TRY(sm_kir_verify(ir, err));
   log_compile(table, ir);
-  smelt_status status = function(table->device, ir, &entry->kernel, err);
-  if (status == SMELT_OK) sm_count(&table->counters->kernels_compiled, 1);
+  SM_TRY(function(table->device, ir, &entry->kernel, err));
+  sm_count(&table->counters->kernels_compiled, 1);
+  return SMELT_OK;
+}
+
+/* Makes the kernel and keeps the entry, if it is worth it. */
+static smelt_status make_entry(sm_kernel_table *table, sm_kir_kernel *ir, make_fn *function,
+                               const sm_kernel_entry *like, const sm_kernel_entry **out, smelt_error *err) {
+  const sm_allocator *allocator = table->device->allocator;
+  if (!sm_vec_reserve(allocator, &table->entries, 1)) return sm_error_memory(err, "a kernel");
+  sm_kernel_entry *entry = sm_alloc(allocator, sizeof *entry);
+  if (!entry) return sm_error_memory(err, "a kernel");
+  *entry = *like;
+  *out = entry;
+  smelt_status status = make(table, ir, function, entry, err);
   if (status == SMELT_OK || status == SMELT_ERR_UNSUPPORTED)
-    table->entries.items[table->entries.len++] = *entry;
+    table->entries.items[table->entries.len++] = entry;
+  else sm_free(allocator, entry, sizeof *entry);
   return status;
 }
 
@@ -68,8 +82,8 @@ smelt_status sm_kernel_table_get(sm_kernel_table *table, sm_kir_kernel *ir, cons
     return answer(*out, err);
   }
   name_kernel(ir, prefix, &entry);
-  smelt_status status = make(table, ir, interpreted ? driver->interpret : driver->compile, &entry, err);
+  make_fn *function = interpreted ? driver->interpret : driver->compile;
+  smelt_status status = make_entry(table, ir, function, &entry, out, err);
   if (status != SMELT_OK) sm_kir_free(ir);
-  else *out = &table->entries.items[table->entries.len - 1];
   return status;
 }

@@ -3,7 +3,7 @@
  * The compiled kernels of one device, by identity.
  *
  * Identity is the 128-bit hash of the kernel IR without its name. The table
- * owns the kernels. It is used under the stream's lock only. */
+ * owns the kernels; entries stay where they are. It is used under the stream's lock only. */
 #ifndef SM_LAUNCH_KERNEL_TABLE_H
 #define SM_LAUNCH_KERNEL_TABLE_H
 
@@ -20,7 +20,7 @@ typedef struct sm_kernel_table {
   sm_device *device;
   const sm_log *log;
   sm_counters *counters;
-  sm_vec(sm_kernel_entry) entries;
+  sm_vec(sm_kernel_entry *) entries;
 } sm_kernel_table;
 
 void sm_kernel_table_init(sm_kernel_table *table, sm_device *device, const sm_log *log,
@@ -29,7 +29,7 @@ void sm_kernel_table_free(sm_kernel_table *table);
 
 /* The kernel with this IR, made if it is new: compiled, or for the interpreter
  * if `interpreted`. It is verified then, not at every launch. `prefix` and eight digits of the hash name it.
- * Takes `ir` over, also on failure. The entry stays valid until the next call. ERR_MEMORY, ERR_COMPILE, which
+ * Takes `ir` over, also on failure. ERR_MEMORY, ERR_COMPILE, which
  * leave no entry; ERR_UNSUPPORTED, which is remembered. */
 smelt_status sm_kernel_table_get(sm_kernel_table *table, sm_kir_kernel *ir, const char *prefix,
                                  bool interpreted, const sm_kernel_entry **out, smelt_error *err);

@@ -53,30 +53,33 @@ static void make_scalar_space(sm_block_plan *p, size_t n_inputs) {
 }
 
 /* Inputs of other blocks keep zero strides, which merge with anything. */
-static void plan_block(const sm_trace *trace, const sm_block *block, sm_block_plan *p) {
-  p->rank = block->shape.rank;
-  for (int axis = 0; axis < p->rank; axis++) p->dims[axis] = block->shape.dims[axis];
+static void plan_block(const sm_trace *trace, const sm_segment *segment, const sm_block *block,
+                       sm_block_plan *p) {
+  const sm_shape *space = sm_block_shape(segment, block);
+  p->rank = space->rank;
+  for (int axis = 0; axis < p->rank; axis++) p->dims[axis] = space->dims[axis];
   for (size_t i = 0; i < block->steps.len; i++) {
     const sm_step *step = &block->steps.items[i];
     if (step->kind != SM_STEP_READ) continue;
-    const sm_value *value = &trace->segment->values.items[trace->inputs.items[step->index]];
-    broadcast_strides(&block->shape, &value->shape, sm_block_plan_strides(p, step->index));
+    const sm_value *value = &segment->values.items[trace->inputs.items[step->index].value];
+    broadcast_strides(space, &value->shape, sm_block_plan_strides(p, step->index));
   }
   merge_axes(p, trace->inputs.len);
   if (p->rank == 0) make_scalar_space(p, trace->inputs.len);
 }
 
-bool sm_launch_plan_make(const sm_trace *trace, sm_arena *arena, sm_launch_plan *out) {
+bool sm_launch_plan_make(const sm_trace *trace, const sm_segment *segment, sm_arena *arena,
+                         sm_launch_plan *out) {
   size_t n_inputs = trace->inputs.len;
   out->blocks = sm_arena_zalloc(arena, trace->blocks.len, sizeof *out->blocks);
   if (!out->blocks) return false;
-  out->work_items = sm_shape_count(&trace->blocks.items[0].shape);
+  out->work_items = sm_shape_count(sm_block_shape(segment, &trace->blocks.items[0]));
   out->grain = 1;
   for (size_t b = 0; b < trace->blocks.len; b++) {
     sm_block_plan *p = &out->blocks[b];
     p->strides = sm_arena_zalloc(arena, n_inputs * SMELT_MAX_RANK, sizeof *p->strides);
     if (!p->strides) return false;
-    plan_block(trace, &trace->blocks.items[b], p);
+    plan_block(trace, segment, &trace->blocks.items[b], p);
     /* Rows of different lengths have no common grain short of the whole. */
     int64_t grain = p->rank == 1 ? 1 : p->dims[p->rank - 1];
     if (b == 0 || out->grain == 1) out->grain = grain;

@@ -24,8 +24,10 @@ typedef struct sm_launch_plan {
   int64_t grain;         /* chunks begin at multiples of this */
 } sm_launch_plan;
 
-/* Everything lives in `arena`. False when memory is exhausted. */
-bool sm_launch_plan_make(const sm_trace *trace, sm_arena *arena, sm_launch_plan *out);
+/* For the sizes of `segment`. Everything lives in `arena`. False when memory is
+ * exhausted. */
+bool sm_launch_plan_make(const sm_trace *trace, const sm_segment *segment, sm_arena *arena,
+                         sm_launch_plan *out);
 
 static inline int64_t *sm_block_plan_strides(const sm_block_plan *block, int32_t input) {
   return block->strides + (size_t)input * SMELT_MAX_RANK;

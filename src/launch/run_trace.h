@@ -4,20 +4,21 @@
 #ifndef SM_LAUNCH_RUN_TRACE_H
 #define SM_LAUNCH_RUN_TRACE_H
 
-#include "launch/kernel_table.h"
-#include "trace/trace.h"
+#include "launch/launch_cache.h"
 
 typedef struct sm_launch_env {
   sm_device *device;
   const sm_log *log;
   sm_counters *counters;
   sm_kernel_table *kernels;
+  sm_arena *scratch; /* emptied at every launch */
 } sm_launch_env;
 
-/* Runs an elementwise trace for `fuser`. `buffers` has one entry a value: inputs
- * are there, outputs are created. On failure no output is left. Nothing is
- * launched if there are no elements. */
+/* Runs an elementwise trace of `segment` for `fuser`; `cache` is the trace's own.
+ * `buffers` has one entry a value: inputs are there, outputs are created. On failure no
+ * output is left. Nothing is launched if there are no elements. */
 smelt_status sm_run_elementwise(const sm_launch_env *env, const char *fuser, const sm_trace *trace,
-                                sm_buffer **buffers, smelt_error *err);
+                                sm_launch_cache *cache, const sm_segment *segment, sm_buffer **buffers,
+                                smelt_error *err);
 
 #endif

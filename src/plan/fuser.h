@@ -70,13 +70,14 @@ typedef struct sm_fuser {
   sm_reason (*accept)(const sm_segment *segment, const sm_op *op);
   sm_fit (*fit)(const sm_candidate *candidate, const sm_limits *limits);
   /* Makes the block; `written` says by value whether it is stored, NULL stores
-   * every result; `mode` is what the block may do to results. `segment` and `ops`
-   * outlive the block. */
+   * every result; `mode` is what the block may do to results. `ops` outlives the
+   * block; the block serves every segment with the same relative form. */
   smelt_status (*finish)(const sm_segment *segment, const uint32_t *ops, int n_ops, const bool *written,
                          smelt_mode mode, const sm_allocator *allocator, void **block, smelt_error *err);
-  /* `env` is what the executor was made with; `buffers` has one entry a value,
-   * inputs are there, outputs are created. On failure none is left. */
-  smelt_status (*run)(void *env, void *block, sm_buffer **buffers, smelt_error *err);
+  /* `env` is what the executor was made with; `buffers` has one entry a value of
+   * `segment`, inputs are there, outputs are created. On failure none is left. */
+  smelt_status (*run)(void *env, void *block, const sm_segment *segment, sm_buffer **buffers,
+                      smelt_error *err);
   void (*discard)(void *block, const sm_allocator *allocator);
 } sm_fuser;
 

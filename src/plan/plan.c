@@ -17,6 +17,7 @@ typedef struct edge {
 
 typedef struct search {
   const sm_plan_options *options;
+  sm_arena *scratch; /* for what only the search needs */
   sm_plan *plan;
   sm_graph graph;
   uint32_t *root;         /* by record */
@@ -173,7 +174,7 @@ static size_t count_operands(const sm_segment *seg) {
 }
 
 static bool allocate(search *s) {
-  sm_arena *arena = &s->plan->arena;
+  sm_arena *arena = s->scratch, *kept = &s->plan->arena;
   size_t n = s->graph.n_ops, words = s->graph.words, n_values = s->graph.segment->values.len;
   size_t n_edges = count_operands(s->graph.segment);
   s->root = sm_arena_zalloc(arena, n, sizeof *s->root);
@@ -186,12 +187,13 @@ static bool allocate(search *s) {
   s->list = sm_arena_zalloc(arena, n, sizeof *s->list);
   s->value_scratch = sm_arena_zalloc(arena, n_values, sizeof *s->value_scratch);
   s->contract_scratch = sm_arena_zalloc(arena, 2 * words, sizeof *s->contract_scratch);
-  s->plan->refusals = sm_arena_zalloc(arena, n_edges, sizeof *s->plan->refusals);
-  s->plan->last_reader = sm_arena_zalloc(arena, n_values, sizeof *s->plan->last_reader);
-  s->plan->written = sm_arena_zalloc(arena, n_values, sizeof *s->plan->written);
+  s->plan->refusals = sm_arena_zalloc(kept, n_edges, sizeof *s->plan->refusals);
+  s->plan->cluster_of = sm_arena_zalloc(kept, n, sizeof *s->plan->cluster_of);
+  s->plan->last_reader = sm_arena_zalloc(kept, n_values, sizeof *s->plan->last_reader);
+  s->plan->written = sm_arena_zalloc(kept, n_values, sizeof *s->plan->written);
   return s->root && s->fuser && s->members && s->n_members && s->bindings && s->alone && s->edges &&
-         s->list && s->value_scratch && s->contract_scratch && s->plan->refusals && s->plan->last_reader &&
-         s->plan->written;
+         s->list && s->value_scratch && s->contract_scratch && s->plan->refusals && s->plan->cluster_of &&
+         s->plan->last_reader && s->plan->written;
 }
 
 static const sm_fuser *choose_fuser(const search *s, const sm_op *record) {
@@ -231,28 +233,32 @@ static bool ready(const search *s, uint32_t root, const uint64_t *emitted) {
   return true;
 }
 
-/* Bytes of values that are read from outside or written for the outside. */
-static void count_bytes(const search *s, sm_cluster *c) {
+/* Results that live on, or that other clusters read, are stored. */
+static void mark_written(search *s, const sm_cluster *c) {
   const sm_segment *seg = s->graph.segment;
   uint32_t *inside = s->value_scratch; /* uses within the cluster */
   for (int i = 0; i < c->n_ops; i++) {
     const sm_op *record = &seg->ops.items[c->ops[i]];
     for (int k = 0; k < record->n_operands; k++) {
-      if (record->operands[k].is_scalar) continue;
-      uint32_t v = record->operands[k].use.value;
-      const sm_value *value = &seg->values.items[v];
-      bool own = value->producer != SM_NO_OP && s->root[value->producer] == s->root[c->ops[0]];
-      if (!own && !inside[v]) c->read += (uint64_t)sm_shape_bytes(&value->shape, value->dtype);
-      inside[v]++;
+      if (!record->operands[k].is_scalar) inside[record->operands[k].use.value]++;
     }
   }
   for (int i = 0; i < c->n_ops; i++) {
     uint32_t out = seg->ops.items[c->ops[i]].out;
-    const sm_value *value = &seg->values.items[out];
-    s->plan->written[out] = value->live || s->graph.uses[out] > inside[out];
-    if (s->plan->written[out]) c->written += (uint64_t)sm_shape_bytes(&value->shape, value->dtype);
+    s->plan->written[out] = seg->values.items[out].live || s->graph.uses[out] > inside[out];
   }
   memset(inside, 0, seg->values.len * sizeof *inside);
+}
+
+static void mark_reads(search *s, const sm_cluster *c) {
+  for (int i = 0; i < c->n_ops; i++) {
+    const sm_op *record = &s->graph.segment->ops.items[c->ops[i]];
+    s->plan->cluster_of[c->ops[i]] = (uint32_t)s->plan->n_clusters;
+    for (int k = 0; k < record->n_operands; k++) {
+      if (record->operands[k].is_scalar) continue;
+      s->plan->last_reader[record->operands[k].use.value] = (uint32_t)s->plan->n_clusters;
+    }
+  }
 }
 
 static bool emit_cluster(search *s, uint32_t root) {
@@ -263,15 +269,8 @@ static bool emit_cluster(search *s, uint32_t root) {
   list_members(s, members_of(s, root));
   c->ops = sm_arena_copy(&plan->arena, s->list, (size_t)c->n_ops * sizeof *c->ops);
   if (!c->ops) return false;
-  count_bytes(s, c);
-  for (int i = 0; i < c->n_ops; i++) {
-    const sm_op *record = &s->graph.segment->ops.items[c->ops[i]];
-    for (int k = 0; k < record->n_operands; k++) {
-      if (!record->operands[k].is_scalar) {
-        plan->last_reader[record->operands[k].use.value] = (uint32_t)plan->n_clusters;
-      }
-    }
-  }
+  mark_written(s, c);
+  mark_reads(s, c);
   plan->n_clusters++;
   return true;
 }
@@ -287,10 +286,11 @@ static uint32_t next_ready(const search *s, const uint64_t *emitted) {
 
 static smelt_status order_clusters(search *s, smelt_error *err) {
   size_t n = s->graph.n_ops;
-  uint64_t *emitted = sm_arena_zalloc(&s->plan->arena, s->graph.words, sizeof *emitted);
+  uint64_t *emitted = sm_arena_zalloc(s->scratch, s->graph.words, sizeof *emitted);
   s->plan->clusters = sm_arena_zalloc(&s->plan->arena, n, sizeof *s->plan->clusters);
   if (!emitted || !s->plan->clusters) return sm_error_memory(err, "a plan");
-  for (size_t v = 0; v < s->graph.segment->values.len; v++) s->plan->last_reader[v] = SM_NO_READER;
+  for (size_t v = 0; v < s->graph.segment->values.len; v++) s->plan->last_reader[v] = SM_NO_CLUSTER;
+  for (size_t op = 0; op < n; op++) s->plan->cluster_of[op] = SM_NO_CLUSTER;
   for (uint32_t root; (root = next_ready(s, emitted)) < n;) {
     sm_bitset_union(emitted, members_of(s, root), s->graph.words);
     if (!emit_cluster(s, root)) return sm_error_memory(err, "a plan");
@@ -298,16 +298,24 @@ static smelt_status order_clusters(search *s, smelt_error *err) {
   return SMELT_OK;
 }
 
+static smelt_status find_plan(search *s, const sm_segment *segment, smelt_error *err) {
+  if (!sm_graph_build(&s->graph, segment, s->scratch) || !allocate(s)) return sm_error_memory(err, "a plan");
+  start_clusters(s);
+  contract_edges(s);
+  join_independent(s);
+  return order_clusters(s, err);
+}
+
 smelt_status sm_plan_make(const sm_segment *segment, const sm_plan_options *options,
                           const sm_allocator *allocator, sm_plan *out, smelt_error *err) {
   memset(out, 0, sizeof *out);
   sm_arena_init(&out->arena, allocator);
-  search s = {.options = options, .plan = out};
-  if (!sm_graph_build(&s.graph, segment, &out->arena) || !allocate(&s)) return sm_error_memory(err, "a plan");
-  start_clusters(&s);
-  contract_edges(&s);
-  join_independent(&s);
-  return order_clusters(&s, err);
+  sm_arena scratch;
+  sm_arena_init(&scratch, allocator);
+  search s = {.options = options, .scratch = &scratch, .plan = out};
+  smelt_status status = find_plan(&s, segment, err);
+  sm_arena_free(&scratch);
+  return status;
 }
 
 void sm_plan_free(sm_plan *plan) { sm_arena_free(&plan->arena); }

@@ -16,8 +16,8 @@
  * nothing is merged. Finally clusters are ordered topologically, ties by lowest
  * operation index; this order is the execution order.
  *
- * A plan is a pure function of the segment (its relative form, sizes compared
- * only by order), the fusers and the limits. */
+ * A plan is a pure function of the segment's relative form and size order
+ * (ir/relative.h), the fusers and the limits, and serves every such segment. */
 #ifndef SM_PLAN_PLAN_H
 #define SM_PLAN_PLAN_H
 
@@ -28,8 +28,7 @@ typedef struct sm_cluster {
   sm_reason refused;
   uint32_t *ops; /* ascending */
   int n_ops;
-  int bindings;           /* estimated */
-  uint64_t read, written; /* bytes: each value once */
+  int bindings; /* estimated */
 } sm_cluster;
 
 /* Two records that use a common value but are not in one kernel. */
@@ -43,13 +42,14 @@ typedef struct sm_plan {
   sm_arena arena;
   sm_cluster *clusters; /* in execution order */
   int n_clusters;
-  uint32_t *last_reader; /* by value: the last cluster that reads it, SM_NO_READER */
+  uint32_t *cluster_of;  /* by record: its cluster, SM_NO_CLUSTER if it is dead */
+  uint32_t *last_reader; /* by value: the last cluster that reads it, SM_NO_CLUSTER */
   bool *written;         /* by value: its cluster stores it */
   sm_refusal *refusals;
   int n_refusals;
 } sm_plan;
 
-#define SM_NO_READER UINT32_MAX
+#define SM_NO_CLUSTER UINT32_MAX
 
 typedef struct sm_plan_options {
   const sm_fuser *const *fusers; /* NULL-terminated, in order of preference */
@@ -65,6 +65,13 @@ void sm_plan_free(sm_plan *plan);
 /* Why a cluster without a fuser cannot be run: ERR_UNSUPPORTED or ERR_LIMIT. */
 smelt_status sm_plan_explain(const sm_segment *segment, const sm_cluster *cluster, const sm_limits *limits,
                              smelt_error *err);
+
+/* Bytes that a cluster reads from outside and writes for the outside, each value once. */
+typedef struct sm_traffic {
+  uint64_t read, written;
+} sm_traffic;
+
+sm_traffic sm_cluster_traffic(const sm_segment *segment, const sm_plan *plan, const sm_cluster *cluster);
 
 /* One line a cluster: its fuser, operations, values read and written, bytes. */
 void sm_plan_print(sm_text *text, const sm_segment *segment, const sm_plan *plan);

@@ -9,6 +9,10 @@
  * bound once per kernel. *Scalars* are run-time arguments: the same trace with
  * other scalar values is the same kernel.
  *
+ * A trace is *relative*: it names values and records by their number in the
+ * segment and holds no sizes and no scalar values, so that it serves every
+ * segment with the same relative form (ir/relative.h).
+ *
  * Invariants. Arguments of a step are earlier locals of the same block. A value
  * is read at most once per block, into one local. Blocks are independent of
  * each other.
@@ -43,33 +47,50 @@ typedef struct sm_step {
 } sm_step;
 
 typedef struct sm_block {
-  sm_shape shape; /* the index space */
+  uint32_t space; /* the value whose shape is the index space */
   sm_vec(sm_step) steps;
 } sm_block;
 
-typedef struct sm_trace_scalar {
+/* A tensor that a kernel binds. */
+typedef struct sm_trace_value {
+  uint32_t value;
   smelt_dtype dtype;
-  sm_word value;
+} sm_trace_value;
+
+typedef sm_vec(sm_trace_value) sm_trace_values;
+
+/* Operand `operand` of record `op`. */
+typedef struct sm_trace_scalar {
+  uint32_t op;
+  int operand;
+  smelt_dtype dtype;
 } sm_trace_scalar;
 
 typedef struct sm_trace {
-  const sm_segment *segment;
   const uint32_t *ops; /* the records it was built from */
   int n_ops;
-  sm_vec(uint32_t) inputs, outputs; /* values */
+  sm_trace_values inputs, outputs;
   sm_vec(sm_trace_scalar) scalars;
   sm_vec(sm_block) blocks;
 } sm_trace;
 
 /* Builds the trace of elementwise records (ascending). `written` says by value
  * whether a result is stored; NULL stores every one. The trace refers to
- * segment and ops, and is the caller's to free, also on failure. ERR_MEMORY,
+ * ops, and is the caller's to free, also on failure. ERR_MEMORY,
  * ERR_INTERNAL. */
 smelt_status sm_trace_build(const sm_segment *segment, const uint32_t *ops, int n_ops, const bool *written,
                             smelt_mode mode, const sm_allocator *allocator, sm_trace *out, smelt_error *err);
 void sm_trace_free(sm_trace *trace, const sm_allocator *allocator);
 
+static inline const sm_shape *sm_block_shape(const sm_segment *segment, const sm_block *block) {
+  return &segment->values.items[block->space].shape;
+}
+
+static inline sm_word sm_trace_scalar_word(const sm_segment *segment, const sm_trace_scalar *scalar) {
+  return segment->ops.items[scalar->op].operands[scalar->operand].scalar;
+}
+
 /* "block 0 over [2,2]", then a line a step: "l2 = mul l0, l1", "write t6 = l5". */
-void sm_trace_print(sm_text *text, const sm_trace *trace);
+void sm_trace_print(sm_text *text, const sm_segment *segment, const sm_trace *trace);
 
 #endif

@@ -9,6 +9,7 @@
 #include "trace/trace.h"
 
 typedef struct builder {
+  const sm_segment *segment;
   const sm_allocator *allocator;
   sm_trace *trace;
   int32_t *part;       /* by record position in trace->ops: representative of its part */
@@ -27,7 +28,7 @@ static int32_t find_part(builder *b, int32_t i) {
 
 /* The position of the record that defines `v` within the cluster, or -1. */
 static int32_t position_of(const builder *b, uint32_t v) {
-  int32_t producer = b->trace->segment->values.items[v].producer;
+  int32_t producer = b->segment->values.items[v].producer;
   if (producer == SM_NO_OP) return -1;
   int32_t low = 0, high = b->trace->n_ops - 1;
   while (low < high) {
@@ -39,7 +40,7 @@ static int32_t position_of(const builder *b, uint32_t v) {
 }
 
 static const sm_op *record_at(const builder *b, int32_t i) {
-  return &b->trace->segment->ops.items[b->trace->ops[i]];
+  return &b->segment->ops.items[b->trace->ops[i]];
 }
 
 static void connect_parts(builder *b) {
@@ -91,26 +92,24 @@ static int32_t share(builder *b, sm_block *block, sm_step step) {
 
 /* The number of `v` in a list of values, appended if it is new; -1 without
  * memory. */
-static int32_t number_value(builder *b, uint32_t **items, size_t *len, size_t *cap, uint32_t v) {
-  for (size_t i = 0; i < *len; i++) {
-    if ((*items)[i] == v) return (int32_t)i;
+static int32_t number_value(builder *b, sm_trace_values *list, uint32_t v) {
+  for (size_t i = 0; i < list->len; i++) {
+    if (list->items[i].value == v) return (int32_t)i;
   }
-  if (!sm_vec_grow_(b->allocator, (void **)items, *len, cap, 1, sizeof **items)) return -1;
-  (*items)[*len] = v;
-  return (int32_t)(*len)++;
+  sm_trace_value entry = {v, b->segment->values.items[v].dtype};
+  return sm_vec_push(b->allocator, list, entry) ? (int32_t)list->len - 1 : -1;
 }
 
 static int32_t read_value(builder *b, sm_block *block, uint32_t v) {
   if (position_of(b, v) >= 0) return b->local_of[v];
-  sm_trace *t = b->trace;
-  int32_t input = number_value(b, &t->inputs.items, &t->inputs.len, &t->inputs.cap, v);
+  int32_t input = number_value(b, &b->trace->inputs, v);
   if (input < 0) return SM_NO_LOCAL;
-  smelt_dtype dtype = t->segment->values.items[v].dtype;
-  return share(b, block, make_leaf(SM_STEP_READ, dtype, input));
+  return share(b, block, make_leaf(SM_STEP_READ, b->segment->values.items[v].dtype, input));
 }
 
-static int32_t read_scalar(builder *b, sm_block *block, const sm_operand *o) {
-  sm_trace_scalar scalar = {o->dtype, o->scalar};
+static int32_t read_scalar(builder *b, sm_block *block, const sm_op *op, int k) {
+  const sm_operand *o = &op->operands[k];
+  sm_trace_scalar scalar = {(uint32_t)(op - b->segment->ops.items), k, o->dtype};
   if (!sm_vec_push(b->allocator, &b->trace->scalars, scalar)) return SM_NO_LOCAL;
   int32_t index = (int32_t)b->trace->scalars.len - 1;
   return push(b, block, make_leaf(SM_STEP_SCALAR, o->dtype, index));
@@ -195,7 +194,8 @@ static bool lower_steps(lowering *l, const sm_expr *expr) {
 static bool read_operands(lowering *l) {
   for (int k = 0; k < l->op->n_operands; k++) {
     const sm_operand *o = &l->op->operands[k];
-    l->operands[k] = o->is_scalar ? read_scalar(l->b, l->block, o) : read_value(l->b, l->block, o->use.value);
+    l->operands[k] =
+        o->is_scalar ? read_scalar(l->b, l->block, l->op, k) : read_value(l->b, l->block, o->use.value);
     if (l->operands[k] == SM_NO_LOCAL) return false;
   }
   return true;
@@ -203,14 +203,13 @@ static bool read_operands(lowering *l) {
 
 /* Later records use what is stored; in fast mode what was computed. */
 static bool write_result(builder *b, sm_block *block, uint32_t v) {
-  sm_trace *t = b->trace;
-  const sm_value *value = &t->segment->values.items[v];
+  const sm_value *value = &b->segment->values.items[v];
   if (b->written && !b->written[v]) return true;
   int32_t stored = b->local_of[v];
   if (dtype_of(block, stored) != value->dtype) stored = cast(b, block, stored, value->dtype);
   if (stored == SM_NO_LOCAL) return false;
   if (b->mode != SMELT_MODE_FAST) b->local_of[v] = stored;
-  int32_t output = number_value(b, &t->outputs.items, &t->outputs.len, &t->outputs.cap, v);
+  int32_t output = number_value(b, &b->trace->outputs, v);
   if (output < 0) return false;
   sm_step step = {.kind = SM_STEP_WRITE,
                   .dtype = value->dtype,
@@ -222,7 +221,7 @@ static bool write_result(builder *b, sm_block *block, uint32_t v) {
 static smelt_status lower_record(builder *b, sm_block *block, const sm_op *op, smelt_error *err) {
   sm_expr expr;
   smelt_dtype dtypes[8];
-  smelt_dtype result = b->trace->segment->values.items[op->out].dtype;
+  smelt_dtype result = b->segment->values.items[op->out].dtype;
   for (int k = 0; k < op->n_operands; k++) dtypes[k] = op->operands[k].dtype;
   const char *source = sm_op_row_of((sm_opcode)op->code)->expr;
   SM_TRY(sm_expr_compile(source, dtypes, op->n_operands, result, &expr, err));
@@ -238,7 +237,7 @@ static smelt_status lower_record(builder *b, sm_block *block, const sm_op *op, s
 static bool open_block(builder *b, int32_t i) {
   int32_t part = find_part(b, i);
   if (part == i) {
-    sm_block block = {.shape = b->trace->segment->values.items[record_at(b, i)->out].shape};
+    sm_block block = {.space = record_at(b, i)->out};
     if (!sm_vec_push(b->allocator, &b->trace->blocks, block)) return false;
     b->block_of[i] = (int32_t)b->trace->blocks.len - 1;
   }
@@ -260,17 +259,16 @@ static bool allocate(builder *b, sm_arena *arena) {
   size_t n_ops = (size_t)b->trace->n_ops;
   b->part = sm_arena_zalloc(arena, n_ops, sizeof *b->part);
   b->block_of = sm_arena_zalloc(arena, n_ops, sizeof *b->block_of);
-  b->local_of = sm_arena_zalloc(arena, b->trace->segment->values.len, sizeof *b->local_of);
+  b->local_of = sm_arena_zalloc(arena, b->segment->values.len, sizeof *b->local_of);
   return b->part && b->block_of && b->local_of;
 }
 
 smelt_status sm_trace_build(const sm_segment *segment, const uint32_t *ops, int n_ops, const bool *written,
                             smelt_mode mode, const sm_allocator *allocator, sm_trace *out, smelt_error *err) {
   memset(out, 0, sizeof *out);
-  out->segment = segment;
   out->ops = ops;
   out->n_ops = n_ops;
-  builder b = {.allocator = allocator, .trace = out, .written = written, .mode = mode};
+  builder b = {.segment = segment, .allocator = allocator, .trace = out, .written = written, .mode = mode};
   sm_arena scratch;
   sm_arena_init(&scratch, allocator);
   smelt_status status = allocate(&b, &scratch) ? build(&b, err) : sm_error_memory(err, "a trace");

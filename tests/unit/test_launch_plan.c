@@ -57,7 +57,7 @@ static void make(fixture *f) {
   CHECK_OK(sm_trace_build(&f->seg, f->ops, f->n_ops, NULL, SMELT_MODE_DEFAULT, &sm_malloc_allocator,
                           &f->trace, &err),
            err);
-  CHECK(sm_launch_plan_make(&f->trace, &f->arena, &f->plan));
+  CHECK(sm_launch_plan_make(&f->trace, &f->seg, &f->arena, &f->plan));
 }
 
 /* --- Brute force ---------------------------------------------------------------------- */
@@ -87,8 +87,8 @@ static int64_t planned_position(const sm_block_plan *p, int32_t input, int64_t i
 }
 
 static void check_positions(const fixture *f, size_t block, int32_t input) {
-  const sm_shape *space = &f->trace.blocks.items[block].shape;
-  const sm_shape *operand = &f->seg.values.items[f->trace.inputs.items[input]].shape;
+  const sm_shape *space = sm_block_shape(&f->seg, &f->trace.blocks.items[block]);
+  const sm_shape *operand = &f->seg.values.items[f->trace.inputs.items[input].value].shape;
   for (int64_t i = 0; i < sm_shape_count(space); i++) {
     CHECK_I64(planned_position(&f->plan.blocks[block], input, i), position_in(space, operand, i));
   }
@@ -120,7 +120,7 @@ static void check_fixture(const fixture *f) {
     CHECK(p->rank >= 1);
     int64_t count = 1;
     for (int axis = 0; axis < p->rank; axis++) count *= p->dims[axis];
-    CHECK_I64(count, sm_shape_count(&f->trace.blocks.items[b].shape));
+    CHECK_I64(count, sm_shape_count(sm_block_shape(&f->seg, &f->trace.blocks.items[b])));
     CHECK_I64(f->plan.work_items, count);
     for (size_t i = 0; i < f->trace.inputs.len; i++) {
       if (reads(&f->trace.blocks.items[b], (int32_t)i)) check_positions(f, b, (int32_t)i);

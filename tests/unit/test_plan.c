@@ -133,6 +133,10 @@ static void check_refusals(const fixture *f, const char *expected) {
   sm_text_free(&text);
 }
 
+static sm_traffic traffic_of(const fixture *f, int cluster) {
+  return sm_cluster_traffic(&f->seg, &f->plan, &f->plan.clusters[cluster]);
+}
+
 static void check_sizes(const fixture *f, const char *expected) {
   sm_text text;
   sm_text_init(&text, &sm_malloc_allocator);
@@ -171,8 +175,8 @@ TEST(a_chain_is_one_cluster) {
   make(&f);
   check_clusters(&f, "wide 0 1 2 3 4");
   check_refusals(&f, "");
-  CHECK_I64(f.plan.clusters[0].read, 16);
-  CHECK_I64(f.plan.clusters[0].written, 16);
+  CHECK_I64(traffic_of(&f, 0).read, 16);
+  CHECK_I64(traffic_of(&f, 0).written, 16);
   CHECK_I64(f.plan.clusters[0].bindings, 3);
   close_fixture(&f);
 }
@@ -356,7 +360,7 @@ TEST(a_value_is_bound_once) {
   keep(&f, op2(&f, SM_OP_ADD, op2(&f, SM_OP_ADD, y, y), x));
   make(&f);
   CHECK_I64(f.plan.clusters[0].bindings, 3);
-  CHECK_I64(f.plan.clusters[0].read, 16);
+  CHECK_I64(traffic_of(&f, 0).read, 16);
   close_fixture(&f);
 }
 
@@ -428,7 +432,7 @@ TEST(fusion_off) {
   make(&f);
   check_clusters(&f, "wide 0; wide 1; wide 2");
   check_refusals(&f, "1 after 0: fusion-off");
-  CHECK_I64(f.plan.clusters[0].read + f.plan.clusters[1].read, 32);
+  CHECK_I64(traffic_of(&f, 0).read + traffic_of(&f, 1).read, 32);
   close_fixture(&f);
 }
 
@@ -454,10 +458,10 @@ TEST(written_and_last_readers) {
   CHECK_I64(last[a], 2);
   CHECK_I64(last[s], 2);
   CHECK_I64(last[inner], 2);
-  CHECK_I64(last[end], SM_NO_READER);
-  CHECK_I64(last[unused], SM_NO_READER);
-  CHECK_I64(f.plan.clusters[2].read, 32);
-  CHECK_I64(f.plan.clusters[2].written, 32);
+  CHECK_I64(last[end], SM_NO_CLUSTER);
+  CHECK_I64(last[unused], SM_NO_CLUSTER);
+  CHECK_I64(traffic_of(&f, 2).read, 32);
+  CHECK_I64(traffic_of(&f, 2).written, 32);
   close_fixture(&f);
 }
 
@@ -534,7 +538,7 @@ static void check_values(const fixture *f) {
   for (int c = 0; c < f->plan.n_clusters; c++) {
     for (int i = 0; i < f->plan.clusters[c].n_ops; i++) {
       uint32_t out = f->seg.ops.items[f->plan.clusters[c].ops[i]].out;
-      bool live = f->seg.values.items[out].live, read = f->plan.last_reader[out] != SM_NO_READER;
+      bool live = f->seg.values.items[out].live, read = f->plan.last_reader[out] != SM_NO_CLUSTER;
       bool later = read && f->plan.last_reader[out] > (uint32_t)c;
       CHECK(live || read);
       CHECK(f->plan.written[out] == (live || later));

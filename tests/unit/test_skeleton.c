@@ -112,15 +112,18 @@ static void fill(const fixture *f, uint32_t v, sm_kir_span span, uint64_t *state
 
 /* Chunks that begin at multiples of the grain, in any order. */
 static void run(const sm_kir_kernel *k, const fixture *f, const sm_launch_plan *plan,
-                const sm_size_list *sizes, const sm_kir_span *spans, int64_t chunk) {
+                const sm_size_list *sources, const sm_kir_span *spans, int64_t chunk) {
   sm_word scalars[8];
+  int64_t sizes[64];
   smelt_error err;
-  for (size_t i = 0; i < f->trace.scalars.len; i++) scalars[i] = f->trace.scalars.items[i].value;
+  CHECK(sources->len <= 64);
+  for (size_t i = 0; i < sources->len; i++) sizes[i] = sm_size_value(plan, &sources->items[i]);
+  for (size_t i = 0; i < f->trace.scalars.len; i++)
+    scalars[i] = sm_trace_scalar_word(&f->seg, &f->trace.scalars.items[i]);
   chunk = (chunk + plan->grain - 1) / plan->grain * plan->grain;
   for (int64_t end = plan->work_items; end > 0;) {
     int64_t begin = (end - 1) / chunk * chunk;
-    sm_kir_call call = {
-        .buffers = spans, .sizes = sizes->items, .scalars = scalars, .begin = begin, .end = end};
+    sm_kir_call call = {.buffers = spans, .sizes = sizes, .scalars = scalars, .begin = begin, .end = end};
     CHECK_OK(sm_kir_eval(k, &call, &err), err);
     end = begin;
   }
@@ -172,14 +175,14 @@ static void check_form(const fixture *f, sm_elementwise_form form, int64_t chunk
   sm_kir_span by_value[16] = {{0}}, spans[16];
   size_t n = 0;
   sm_arena_init(&arena, &sm_malloc_allocator);
-  CHECK(sm_launch_plan_make(&f->trace, &arena, &plan));
+  CHECK(sm_launch_plan_make(&f->trace, &f->seg, &arena, &plan));
   CHECK_OK(sm_elementwise_kernel(&f->trace, &plan, form, &sm_malloc_allocator, &kernel, &sizes, &err), err);
   CHECK_OK(sm_kir_verify(&kernel, &err), err);
   CHECK_I64(kernel.n_sizes, sizes.len);
   for (uint32_t v = 0; v < f->seg.values.len; v++) by_value[v] = allocate(f, v);
   for (uint32_t v = f->m; v <= f->c; v++) fill(f, v, by_value[v], state);
-  for (size_t i = 0; i < f->trace.inputs.len; i++) spans[n++] = by_value[f->trace.inputs.items[i]];
-  for (size_t i = 0; i < f->trace.outputs.len; i++) spans[n++] = by_value[f->trace.outputs.items[i]];
+  for (size_t i = 0; i < f->trace.inputs.len; i++) spans[n++] = by_value[f->trace.inputs.items[i].value];
+  for (size_t i = 0; i < f->trace.outputs.len; i++) spans[n++] = by_value[f->trace.outputs.items[i].value];
   CHECK(form.tile ? kernel.buffers.len > n : kernel.buffers.len == n);
   run(&kernel, f, &plan, &sizes, spans, chunk);
   check_results(f, by_value);
@@ -285,7 +288,7 @@ TEST(extents_are_not_identity) {
     int64_t n = 5 + 3 * i;
     open_fixture(&f, (sm_shape[]){{1, {n}}, {2, {4, 1}}, {.rank = 0}}, (sm_shape){2, {4, n}});
     sm_arena_init(&arena, &sm_malloc_allocator);
-    CHECK(sm_launch_plan_make(&f.trace, &arena, &plan));
+    CHECK(sm_launch_plan_make(&f.trace, &f.seg, &arena, &plan));
     CHECK_OK(sm_elementwise_kernel(&f.trace, &plan, plain(4), &sm_malloc_allocator, &kernel, &sizes, &err),
              err);
     hashes[i] = sm_kir_hash(&kernel);
@@ -309,7 +312,7 @@ TEST(lack_of_memory_is_an_error) {
   sm_shape space = {2, {4, 5}}, row = {1, {5}};
   open_fixture(&f, (sm_shape[]){row, row, row}, space);
   sm_arena_init(&arena, &sm_malloc_allocator);
-  CHECK(sm_launch_plan_make(&f.trace, &arena, &plan));
+  CHECK(sm_launch_plan_make(&f.trace, &f.seg, &arena, &plan));
   smelt_status status = SMELT_ERR_MEMORY;
   for (int allowed = 0; status != SMELT_OK; allowed++) {
     int left = allowed;

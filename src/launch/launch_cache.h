@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What one trace was compiled to, by layout class.
+ *
+ * A *layout class* is everything about sizes and memory that enters a kernel: for each
+ * block the rank after merging and the class of every stride (0, 1 or other), and
+ * whether results are to bypass the caches. The cache answers a launch of a class that
+ * it has seen without building kernel IR. Used under the stream's lock. */
+#ifndef SM_LAUNCH_LAUNCH_CACHE_H
+#define SM_LAUNCH_LAUNCH_CACHE_H
+
+#include "launch/elementwise_skeleton.h"
+#include "launch/kernel_table.h"
+
+typedef struct sm_layout_class {
+  uint8_t *bytes;
+  size_t len;
+} sm_layout_class;
+
+/* A kernel that can be launched with any sizes of its class. */
+typedef struct sm_ready_kernel {
+  struct sm_ready_kernel *next;
+  sm_layout_class layout;
+  const sm_kernel_entry *entry;
+  sm_elementwise_form form;
+  sm_size_source *sizes;
+  size_t n_sizes;
+  bool *moves; /* by buffer: its element follows the work item, where there is one axis */
+} sm_ready_kernel;
+
+/* The kernels live in the arena. */
+typedef struct sm_launch_cache {
+  sm_arena arena;
+  sm_ready_kernel *first;
+} sm_launch_cache;
+
+void sm_launch_cache_init(sm_launch_cache *cache, const sm_allocator *allocator);
+void sm_launch_cache_free(sm_launch_cache *cache);
+
+/* The class of a launch; its bytes are in `arena`. False when memory is exhausted. */
+bool sm_layout_class_of(const sm_trace *trace, const sm_launch_plan *plan, bool streaming, sm_arena *arena,
+                        sm_layout_class *out);
+
+/* NULL if there is none yet. */
+const sm_ready_kernel *sm_launch_cache_find(const sm_launch_cache *cache, const sm_layout_class *layout);
+
+/* Keeps a kernel, whose sizes and moves are in the cache's arena already, for a class,
+ * which is copied. NULL when memory is exhausted. */
+const sm_ready_kernel *sm_launch_cache_add(sm_launch_cache *cache, const sm_layout_class *layout,
+                                           const sm_ready_kernel *kernel);
+
+#endif
