@@ -101,16 +101,22 @@ static void describe(slot *s, sm_target target) {
   s->owner = t ? t->stream->owner : NULL;
 }
 
-static void count_reference(sm_target target, bool created) {
+/* The lock is held, so that adding needs no atomic operation of its own. */
+static void count_reference(sm_target target, uint64_t change) {
   if (target.kind != SM_TARGET_TENSOR) return;
-  sm_count(&target.tensor->stream->counters->live_references, created ? 1 : UINT64_MAX);
+  _Atomic uint64_t *count = &target.tensor->stream->counters->live_references;
+  atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + change,
+                        memory_order_relaxed);
 }
 
 /* A slot that describes `target`; 0 if there is none to be had. */
 static uint32_t claim_slot(sm_target target) {
   sm_lock(&table.lock);
   uint32_t index = pop_slot();
-  if (index) describe(slot_at(index), target);
+  if (index) {
+    describe(slot_at(index), target);
+    count_reference(target, 1);
+  }
   sm_unlock(&table.lock);
   return index;
 }
@@ -121,7 +127,6 @@ smelt_tensor *sm_reference_create(sm_target target) {
     sm_target_release(target);
     return make_token(0, IMMORTAL);
   }
-  count_reference(target, true);
   slot *s = slot_at(index);
   uint32_t generation = atomic_load(&s->generation) + 1;
   atomic_store(&s->generation, generation);
@@ -196,8 +201,8 @@ sm_target sm_reference_take(smelt_tensor *token, const char *taker) {
   if (s && generation % 2 == 1 &&
       atomic_compare_exchange_strong(&s->generation, &generation, generation + 1)) {
     sm_target target = s->target;
-    count_reference(target, false);
     sm_lock(&table.lock);
+    count_reference(target, UINT64_MAX);
     push_slot(index_of(token), taker);
     sm_unlock(&table.lock);
     return target;

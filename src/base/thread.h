@@ -2,7 +2,8 @@
  *
  * Locks and the thread's own block.
  *
- * Lock order: context registry < stream < reference table. A thread never
+ * Lock order: context registry < stream < {reference table, spare buffers of a
+ * device}. A thread never
  * holds two locks of one level. `inside` is set while a thread is in a part of
  * the library that may run a user's callback; operations called from there are
  * answered with SMELT_ERR_REENTRANT instead of a deadlock. */

@@ -231,7 +231,6 @@ static smelt_status check_call(const call *c, smelt_error *err) {
 
 /* Not inlined, so that no arithmetic leaves the environment of sm_infer. */
 __attribute__((noinline)) static smelt_status infer(const call *c, sm_inferred *out, smelt_error *err) {
-  SM_TRY(check_call(c, err));
   memset(out, 0, sizeof *out);
   SM_TRY(infer_dtypes(c, out, err));
   switch (c->row->shape) {
@@ -245,11 +244,21 @@ __attribute__((noinline)) static smelt_status infer(const call *c, sm_inferred *
   return SMELT_OK;
 }
 
+static bool has_scalar(const call *c) {
+  for (int i = 0; i < c->n; i++) {
+    if (c->operands[i].is_scalar) return true;
+  }
+  return false;
+}
+
 /* Scalars are converted and the extent of arange is computed here: neither may
- * depend on the host's rounding, flushing or traps. */
+ * depend on the host's rounding, flushing or traps. Without scalars there is nothing
+ * to compute, and changing the environment takes longer than the rest. */
 smelt_status sm_infer(sm_opcode code, const sm_call_operand *operands, int n, const smelt_attrs *attrs,
                       sm_inferred *out, smelt_error *err) {
   call c = {sm_op_row_of(code), operands, n, attrs};
+  SM_TRY(check_call(&c, err));
+  if (!has_scalar(&c)) return infer(&c, out, err);
   sm_float_env host = sm_float_env_enter();
   smelt_status status = infer(&c, out, err);
   sm_float_env_leave(&host);

@@ -37,16 +37,44 @@ smelt_status sm_device_open(sm_device *device, const char *spec, const sm_driver
   device->driver = driver;
   device->allocator = allocator;
   device->log = log;
-  return driver->open(device, spec[n] ? spec + n + 1 : NULL, err);
+  if (!sm_mutex_init(&device->lock)) return sm_error_memory(err, "a lock");
+  smelt_status status = driver->open(device, spec[n] ? spec + n + 1 : NULL, err);
+  if (status != SMELT_OK) sm_mutex_destroy(&device->lock);
+  return status;
 }
 
-void sm_device_close(sm_device *device) { device->driver->close(device); }
+void sm_device_close(sm_device *device) {
+  device->driver->close(device);
+  for (sm_buffer *b = device->spare, *next; b; b = next) {
+    next = b->next;
+    sm_free(device->allocator, b, sizeof *b);
+  }
+  sm_mutex_destroy(&device->lock);
+}
 
 /* --- Buffers ----------------------------------------------------------------------- */
 
+static sm_buffer *take_spare(sm_device *device) {
+  sm_lock(&device->lock);
+  sm_buffer *buffer = device->spare;
+  if (buffer) device->spare = buffer->next;
+  sm_unlock(&device->lock);
+  return buffer;
+}
+
+static void make_spare(sm_buffer *buffer) {
+  sm_device *device = buffer->device;
+  sm_lock(&device->lock);
+  buffer->next = device->spare;
+  device->spare = buffer;
+  sm_unlock(&device->lock);
+}
+
 static sm_buffer *new_buffer(sm_device *device, size_t bytes) {
-  sm_buffer *buffer = sm_calloc(device->allocator, 1, sizeof *buffer);
+  sm_buffer *buffer = take_spare(device);
+  if (!buffer) buffer = sm_alloc(device->allocator, sizeof *buffer);
   if (!buffer) return NULL;
+  memset(buffer, 0, sizeof *buffer);
   atomic_init(&buffer->refs, 1);
   buffer->device = device;
   buffer->bytes = bytes;
@@ -59,7 +87,7 @@ smelt_status sm_buffer_create(sm_device *device, size_t bytes, sm_buffer **out, 
   if (!buffer) return sm_error_memory(err, "a buffer");
   buffer->data = bytes ? device->driver->alloc(device, bytes) : NULL;
   if (bytes && !buffer->data) {
-    sm_free(device->allocator, buffer, sizeof *buffer);
+    make_spare(buffer);
     return sm_error_set(err, SMELT_ERR_MEMORY, "out of memory: %zu bytes of tensor data on %s", bytes,
                         device->driver->name);
   }
@@ -98,5 +126,5 @@ static void free_data(sm_buffer *buffer) {
 void sm_buffer_drop(sm_buffer *buffer) {
   if (atomic_fetch_sub(&buffer->refs, 1) != 1) return;
   free_data(buffer);
-  sm_free(buffer->device->allocator, buffer, sizeof *buffer);
+  make_spare(buffer);
 }

@@ -16,6 +16,7 @@
 #include <stdatomic.h>
 
 #include "base/log.h"
+#include "base/thread.h"
 #include "kir/kir.h"
 
 /* Plain data that the planner and the skeletons read. */
@@ -30,6 +31,7 @@ typedef struct sm_profile {
 } sm_profile;
 
 typedef struct sm_device sm_device;
+typedef struct sm_buffer sm_buffer;
 typedef struct sm_kernel sm_kernel; /* a compiled kernel, the driver's own */
 
 typedef struct sm_launch {
@@ -76,6 +78,8 @@ struct sm_device {
   const char *detail;          /* what runs its kernels: "llvm"; NULL: the profile's name says it */
   void *state;                 /* the driver's own */
   _Atomic uint64_t live_bytes; /* of buffers */
+  sm_mutex lock;               /* guards: */
+  sm_buffer *spare;            /* freed ones, for the next: the steady state allocates none */
 };
 
 /* Opens "name" or "name:argument" from the list of drivers (NULL-terminated).
@@ -85,7 +89,7 @@ smelt_status sm_device_open(sm_device *device, const char *spec, const sm_driver
 void sm_device_close(sm_device *device);
 
 /* --- Buffers -------------------------------------------------------------------- */
-typedef struct sm_buffer {
+struct sm_buffer {
   _Atomic uint32_t refs;
   bool borrowed; /* the user's memory: never written */
   sm_device *device;
@@ -93,7 +97,8 @@ typedef struct sm_buffer {
   size_t bytes;
   void (*free_fn)(void *user);
   void *user;
-} sm_buffer;
+  sm_buffer *next; /* among the spare ones */
+};
 
 /* Own memory, uninitialised, aligned to 64 bytes or more. ERR_MEMORY. */
 smelt_status sm_buffer_create(sm_device *device, size_t bytes, sm_buffer **out, smelt_error *err);
