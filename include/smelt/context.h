@@ -82,13 +82,14 @@ typedef struct smelt_counters {
   uint64_t guard_misses;     /* explorations of a known program because of other sizes */
   uint64_t bytes_read;       /* by launches, from tensor memory */
   uint64_t bytes_written;    /* by launches, to tensor memory */
+  uint64_t in_place_writes;  /* results written over a tensor that nobody wants any more */
   uint64_t misuses;          /* stale or invalid references passed in */
   uint64_t live_references;  /* references not yet taken or dropped */
   uint64_t live_bytes;       /* tensor memory in use */
 } smelt_counters;
 
 #define SMELT_COUNTERS_INIT \
-  { sizeof(smelt_counters), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(smelt_counters), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* Fills `out`. ERR_ARGUMENT if a pointer is NULL or `size` is unknown.
  * Thread-safe. */

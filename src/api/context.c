@@ -244,6 +244,7 @@ smelt_status smelt_context_counters(const smelt_context *ctx, smelt_counters *ou
       .guard_misses = atomic_load(&c->guard_misses),
       .bytes_read = atomic_load(&c->bytes_read),
       .bytes_written = atomic_load(&c->bytes_written),
+      .in_place_writes = atomic_load(&c->in_place_writes),
       .misuses = atomic_load(&c->misuses),
       .live_references = atomic_load(&c->live_references),
       .live_bytes = atomic_load(&ctx->device.live_bytes),

@@ -11,7 +11,7 @@
 typedef struct sm_counters {
   _Atomic uint64_t operations, segments, launches, kernels_compiled;
   _Atomic uint64_t explorations, plan_hits, guard_misses;
-  _Atomic uint64_t bytes_read, bytes_written, misuses, live_references;
+  _Atomic uint64_t bytes_read, bytes_written, in_place_writes, misuses, live_references;
 } sm_counters;
 
 static inline void sm_count(_Atomic uint64_t *counter, uint64_t n) {

@@ -62,11 +62,10 @@ static void log_trace(const sm_launch_env *env, const sm_segment *segment, const
   sm_log_text(env->log, &text);
 }
 
-static smelt_status run(void *env, void *block, const sm_segment *segment, sm_buffer **buffers,
-                        smelt_error *err) {
+static smelt_status run(void *env, void *block, const sm_block_run *run, smelt_error *err) {
   elementwise_block *b = block;
-  log_trace(env, segment, &b->trace);
-  return sm_run_elementwise(env, sm_fuser_elementwise.name, &b->trace, &b->launches, segment, buffers, err);
+  log_trace(env, run->segment, &b->trace);
+  return sm_run_elementwise(env, sm_fuser_elementwise.name, &b->trace, &b->launches, run, err);
 }
 
 const sm_fuser sm_fuser_elementwise = {

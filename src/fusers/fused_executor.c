@@ -79,7 +79,8 @@ static smelt_status finish_and_run(sm_fused_executor *e, sm_job *job, const sm_f
   void *block;
   const sm_allocator *allocator = e->env.device->allocator;
   SM_TRY(fuser->finish(job->segment, op, 1, NULL, e->mode, allocator, &block, err));
-  smelt_status status = fuser->run(&e->env, block, job->segment, job->buffers, err);
+  sm_block_run run = {.segment = job->segment, .buffers = job->buffers};
+  smelt_status status = fuser->run(&e->env, block, &run, err);
   fuser->discard(block, allocator);
   return status;
 }
@@ -120,7 +121,8 @@ static smelt_status run_block(sm_fused_executor *e, sm_job *job, fused_plan *pla
     SM_TRY(c->fuser->finish(job->segment, c->ops, c->n_ops, plan->plan.written, e->mode,
                             e->env.device->allocator, block, err));
   }
-  return c->fuser->run(&e->env, *block, job->segment, job->buffers, err);
+  sm_block_run run = {job->segment, job->buffers, c->dying, c->n_dying};
+  return c->fuser->run(&e->env, *block, &run, err);
 }
 
 static void run_whole(sm_fused_executor *e, sm_job *job, fused_plan *plan, int cluster) {
@@ -152,13 +154,8 @@ static void release_value(sm_job *job, size_t v) {
   job->causes[v] = NULL;
 }
 
-/* Gives up temporaries that no later cluster reads. */
-static void release_temporaries(sm_job *job, const sm_plan *plan, int done) {
-  for (size_t v = 0; v < job->segment->values.len; v++) {
-    const sm_value *value = &job->segment->values.items[v];
-    if (value->live || value->producer == SM_NO_OP) continue;
-    if (plan->last_reader[v] == (uint32_t)done) release_value(job, v);
-  }
+static void release_dying(sm_job *job, const sm_cluster *done) {
+  for (int i = 0; i < done->n_dying; i++) release_value(job, done->dying[i]);
 }
 
 static void log_refusals(const sm_fused_executor *e, const sm_job *job, const sm_plan *plan) {
@@ -175,7 +172,7 @@ static void run_plan(sm_fused_executor *e, sm_job *job, fused_plan *plan) {
   log_refusals(e, job, &plan->plan);
   for (int i = 0; i < plan->plan.n_clusters; i++) {
     run_cluster(e, job, plan, i);
-    release_temporaries(job, &plan->plan, i);
+    release_dying(job, &plan->plan.clusters[i]);
   }
 }
 

@@ -16,8 +16,10 @@ static void report(const sm_op_executor *e, const sm_job *job, const sm_op *op) 
   for (int k = 0; k < op->n_operands; k++) {
     if (!op->operands[k].is_scalar) read += job->buffers[op->operands[k].use.value]->bytes;
   }
-  sm_report_launch(e->log, e->device->allocator, e->counters,
-                   &(sm_launch_report){"ref", name.data, read, job->buffers[op->out]->bytes});
+  sm_report_launch(
+      e->log, e->device->allocator, e->counters,
+      &(sm_launch_report){
+          .fuser = "ref", .kernel = name.data, .read = read, .written = job->buffers[op->out]->bytes});
   sm_text_free(&name);
 }
 
@@ -45,10 +47,9 @@ static void run_or_fail(const sm_op_executor *e, sm_job *job, const sm_op *op) {
 
 /* --- The segment ---------------------------------------------------------------------------- */
 
-/* Gives up what no later record reads. Sources belong to the stream. */
-static void release_temporary(sm_job *job, uint32_t v) {
-  const sm_value *value = &job->segment->values.items[v];
-  if (value->live || value->producer == SM_NO_OP) return;
+/* Gives up what no later record reads. */
+static void release_unwanted(sm_job *job, uint32_t v) {
+  if (job->segment->values.items[v].live) return;
   if (job->buffers[v]) sm_buffer_drop(job->buffers[v]);
   sm_cause_drop(job->causes[v]);
   job->buffers[v] = NULL;
@@ -58,7 +59,7 @@ static void release_temporary(sm_job *job, uint32_t v) {
 static void release_last_uses(sm_job *job, const sm_op *op) {
   for (int k = 0; k < op->n_operands; k++) {
     const sm_operand *o = &op->operands[k];
-    if (!o->is_scalar && o->use.status == SM_READ_WRITE) release_temporary(job, o->use.value);
+    if (!o->is_scalar && o->use.status == SM_READ_WRITE) release_unwanted(job, o->use.value);
   }
 }
 
@@ -80,6 +81,6 @@ void sm_op_executor_run(void *self, sm_job *job) {
     if (needed[i]) run_or_fail(e, job, op);
     release_last_uses(job, op);
   }
-  for (uint32_t v = 0; v < seg->values.len; v++) release_temporary(job, v);
+  for (uint32_t v = 0; v < seg->values.len; v++) release_unwanted(job, v);
   sm_free(e->device->allocator, needed, seg->ops.len * sizeof *needed);
 }

@@ -63,6 +63,16 @@ typedef struct sm_candidate {
 
 typedef struct sm_buffer sm_buffer; /* the executor's */
 
+/* What a block is run on. `buffers` has one entry a value of the segment: inputs are
+ * there, outputs are created. Nobody reads the values `dying` after this block, so
+ * that outputs may take over their buffers. */
+typedef struct sm_block_run {
+  const sm_segment *segment;
+  sm_buffer **buffers;
+  const uint32_t *dying;
+  int n_dying;
+} sm_block_run;
+
 typedef struct sm_fuser {
   const char *name;
   bool available; /* false: the name is reserved, nothing is accepted yet */
@@ -74,10 +84,8 @@ typedef struct sm_fuser {
    * block; the block serves every segment with the same relative form. */
   smelt_status (*finish)(const sm_segment *segment, const uint32_t *ops, int n_ops, const bool *written,
                          smelt_mode mode, const sm_allocator *allocator, void **block, smelt_error *err);
-  /* `env` is what the executor was made with; `buffers` has one entry a value of
-   * `segment`, inputs are there, outputs are created. On failure none is left. */
-  smelt_status (*run)(void *env, void *block, const sm_segment *segment, sm_buffer **buffers,
-                      smelt_error *err);
+  /* `env` is what the executor was made with. On failure no output is left. */
+  smelt_status (*run)(void *env, void *block, const sm_block_run *run, smelt_error *err);
   void (*discard)(void *block, const sm_allocator *allocator);
 } sm_fuser;
 

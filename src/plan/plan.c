@@ -275,6 +275,25 @@ static bool emit_cluster(search *s, uint32_t root) {
   return true;
 }
 
+static bool dies_in(const search *s, uint32_t v, uint32_t cluster) {
+  return s->plan->last_reader[v] == cluster && !s->graph.segment->values.items[v].live;
+}
+
+/* Once all clusters are known, and so who reads what last. */
+static bool list_dying(search *s) {
+  uint32_t n_values = (uint32_t)s->graph.segment->values.len;
+  for (uint32_t i = 0; i < (uint32_t)s->plan->n_clusters; i++) {
+    sm_cluster *c = &s->plan->clusters[i];
+    for (uint32_t v = 0; v < n_values; v++) c->n_dying += dies_in(s, v, i);
+    c->dying = sm_arena_alloc(&s->plan->arena, (size_t)c->n_dying * sizeof *c->dying);
+    if (!c->dying) return false;
+    for (uint32_t v = 0, n = 0; v < n_values; v++) {
+      if (dies_in(s, v, i)) c->dying[n++] = v;
+    }
+  }
+  return true;
+}
+
 /* The first root, by operation index, whose inputs are all there. */
 static uint32_t next_ready(const search *s, const uint64_t *emitted) {
   for (uint32_t op = 0; op < s->graph.n_ops; op++) {
@@ -295,7 +314,7 @@ static smelt_status order_clusters(search *s, smelt_error *err) {
     sm_bitset_union(emitted, members_of(s, root), s->graph.words);
     if (!emit_cluster(s, root)) return sm_error_memory(err, "a plan");
   }
-  return SMELT_OK;
+  return list_dying(s) ? SMELT_OK : sm_error_memory(err, "a plan");
 }
 
 static smelt_status find_plan(search *s, const sm_segment *segment, smelt_error *err) {

@@ -28,7 +28,9 @@ typedef struct sm_cluster {
   sm_reason refused;
   uint32_t *ops; /* ascending */
   int n_ops;
-  int bindings; /* estimated */
+  int bindings;    /* estimated */
+  uint32_t *dying; /* values that it reads and nobody later, and that nobody wants */
+  int n_dying;
 } sm_cluster;
 
 /* Two records that use a common value but are not in one kernel. */

@@ -109,4 +109,9 @@ smelt_status sm_buffer_wrap(sm_device *device, const void *data, size_t bytes, v
 sm_buffer *sm_buffer_ref(sm_buffer *buffer);
 void sm_buffer_drop(sm_buffer *buffer);
 
+/* Whether whoever holds this reference may write the memory: it is nobody else's. */
+static inline bool sm_buffer_is_unique(const sm_buffer *buffer) {
+  return !buffer->borrowed && atomic_load(&buffer->refs) == 1;
+}
+
 #endif

@@ -11,6 +11,7 @@ typedef struct sm_launch_report {
   const char *fuser; /* "ElementWise"; the device's name where nothing fuses */
   const char *kernel;
   uint64_t read, written; /* bytes of tensor memory */
+  int in_place;           /* outputs written over an input */
 } sm_launch_report;
 
 /* One counter step and one line:

@@ -22,9 +22,21 @@ static bool prepare_job(sm_stream *s, sm_job *job) {
   if (!job->buffers || !job->causes) return false;
   for (size_t v = 0; v < seg->values.len; v++) {
     const sm_value *value = &seg->values.items[v];
-    if (value->producer == SM_NO_OP) job->buffers[v] = ((sm_tensor *)value->tensor)->buffer;
+    sm_tensor *t = value->tensor;
+    if (value->producer != SM_NO_OP) continue;
+    job->buffers[v] = t->buffer;
+    if (!value->live) t->buffer = NULL;
   }
   return true;
+}
+
+/* Sources that nobody wants and that the executor did not give up. */
+static void release_sources(const sm_stream *s, const sm_job *job) {
+  for (size_t v = 0; v < s->segment.values.len; v++) {
+    const sm_value *value = &s->segment.values.items[v];
+    bool ours = value->producer == SM_NO_OP && !value->live && job->buffers[v];
+    if (ours) s->executor.release(s->executor.self, job->buffers[v]);
+  }
 }
 
 static void log_poison(const sm_stream *s, const sm_tensor *t) {
@@ -70,6 +82,7 @@ static void run(sm_stream *s) {
   sm_float_env host = sm_float_env_enter();
   if (ready) s->executor.run(s->executor.self, &job);
   sm_float_env_leave(&host);
+  if (ready) release_sources(s, &job);
   settle_results(s, ready ? &job : NULL);
 }
 

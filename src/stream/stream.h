@@ -34,7 +34,9 @@ typedef struct sm_buffer sm_buffer; /* the executor's */
 
 /* An ended segment on its way through an executor. `buffers` and `causes` have
  * one entry a value: sources come with their buffer; the executor gives every
- * live value either a buffer (whose reference it hands over) or a cause. */
+ * live value either a buffer (whose reference it hands over) or a cause. The
+ * reference of a source that is not live is the job's: the executor may give it up
+ * (and clear the entry) as soon as nobody reads it. */
 typedef struct sm_job {
   const sm_segment *segment;
   sm_buffer **buffers;

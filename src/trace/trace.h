@@ -66,12 +66,19 @@ typedef struct sm_trace_scalar {
   smelt_dtype dtype;
 } sm_trace_scalar;
 
+/* Output `output` may be written over input `input`, if they have equal shapes and
+ * nobody else wants the input: no step uses an element of it after the write. */
+typedef struct sm_trace_reuse {
+  int32_t output, input;
+} sm_trace_reuse;
+
 typedef struct sm_trace {
   const uint32_t *ops; /* the records it was built from */
   int n_ops;
   sm_trace_values inputs, outputs;
   sm_vec(sm_trace_scalar) scalars;
   sm_vec(sm_block) blocks;
+  sm_vec(sm_trace_reuse) reuses; /* by input */
 } sm_trace;
 
 /* Builds the trace of elementwise records (ascending). `written` says by value
@@ -81,6 +88,10 @@ typedef struct sm_trace {
 smelt_status sm_trace_build(const sm_segment *segment, const uint32_t *ops, int n_ops, const bool *written,
                             smelt_mode mode, const sm_allocator *allocator, sm_trace *out, smelt_error *err);
 void sm_trace_free(sm_trace *trace, const sm_allocator *allocator);
+
+/* trace_reuse.c: fills in `reuses` of a trace that is complete otherwise. False when
+ * memory is exhausted. */
+bool sm_trace_find_reuses(sm_trace *trace, const sm_allocator *allocator);
 
 static inline const sm_shape *sm_block_shape(const sm_segment *segment, const sm_block *block) {
   return &segment->values.items[block->space].shape;

@@ -252,7 +252,7 @@ static smelt_status build(builder *b, smelt_error *err) {
     sm_block *block = &b->trace->blocks.items[b->block_of[i]];
     SM_TRY(lower_record(b, block, record_at(b, i), err));
   }
-  return SMELT_OK;
+  return sm_trace_find_reuses(b->trace, b->allocator) ? SMELT_OK : sm_error_memory(err, "a trace");
 }
 
 static bool allocate(builder *b, sm_arena *arena) {
@@ -282,4 +282,5 @@ void sm_trace_free(sm_trace *trace, const sm_allocator *allocator) {
   sm_vec_free(allocator, &trace->inputs);
   sm_vec_free(allocator, &trace->outputs);
   sm_vec_free(allocator, &trace->scalars);
+  sm_vec_free(allocator, &trace->reuses);
 }
