@@ -226,7 +226,7 @@ static LLVMValueRef emit_iota(const sm_llvm_emitter *e, const sm_kir_ins *ins) {
  * end, which is the form the code generator does best with. */
 typedef struct open_loop {
   const sm_kir_ins *ins;
-  LLVMBasicBlockRef body, exit;
+  LLVMBasicBlockRef before, body, exit;
   LLVMValueRef counter;
 } open_loop;
 
@@ -239,25 +239,61 @@ static LLVMValueRef below_end(const sm_llvm_emitter *e, const open_loop *loop, L
 static LLVMValueRef begin_loop(const sm_llvm_emitter *e, open_loop *loop, const sm_kir_ins *ins) {
   const sm_llvm *l = e->llvm;
   LLVMValueRef begin = e->values[ins->args[0]];
-  LLVMBasicBlockRef before = l->LLVMGetInsertBlock(e->builder);
   loop->ins = ins;
+  loop->before = l->LLVMGetInsertBlock(e->builder);
   loop->body = l->LLVMAppendBasicBlockInContext(e->context, e->function, "loop");
   loop->exit = l->LLVMAppendBasicBlockInContext(e->context, e->function, "after");
   l->LLVMBuildCondBr(e->builder, below_end(e, loop, begin), loop->body, loop->exit);
   l->LLVMPositionBuilderAtEnd(e->builder, loop->body);
   loop->counter = l->LLVMBuildPhi(e->builder, int_type(e, 64), "");
-  l->LLVMAddIncoming(loop->counter, &begin, &before, 1);
+  l->LLVMAddIncoming(loop->counter, &begin, &loop->before, 1);
   return loop->counter;
 }
 
-static void end_loop(const sm_llvm_emitter *e, const open_loop *loop) {
+/* CARRYs follow the counter, so that these are phi nodes at the body's beginning. */
+static LLVMValueRef begin_carry(const sm_llvm_emitter *e, const open_loop *loop, const sm_kir_ins *ins) {
+  const sm_llvm *l = e->llvm;
+  LLVMTypeRef type = sm_llvm_type(e, ins->type.dtype, ins->type.width);
+  LLVMValueRef carry = l->LLVMBuildPhi(e->builder, type, ""), start = e->values[ins->args[0]];
+  LLVMBasicBlockRef before = loop->before;
+  l->LLVMAddIncoming(carry, &start, &before, 1);
+  return carry;
+}
+
+/* What the NEXTs before the END at `end` say, kept as their values. */
+static void end_carries(const sm_llvm_emitter *e, LLVMBasicBlockRef latch, int32_t end) {
+  const sm_kir_ins *all = e->kernel->ins.items;
+  for (int32_t next = end - 1; all[next].kind == SM_KIR_NEXT; next--) {
+    e->values[next] = e->values[all[next].args[1]];
+    e->llvm->LLVMAddIncoming(e->values[all[next].args[0]], &e->values[next], &latch, 1);
+  }
+}
+
+/* Phi nodes at the exit's beginning. From there on the values of CARRYs are what the
+ * loop has left: RESULTs alone refer to them. */
+static void make_results(const sm_llvm_emitter *e, const open_loop *loop, LLVMBasicBlockRef latch,
+                         int32_t end) {
+  const sm_llvm *l = e->llvm;
+  const sm_kir_ins *all = e->kernel->ins.items;
+  for (int32_t next = end - 1; all[next].kind == SM_KIR_NEXT; next--) {
+    int32_t carry = all[next].args[0];
+    LLVMValueRef values[] = {e->values[all[carry].args[0]], e->values[next]};
+    LLVMBasicBlockRef blocks[] = {loop->before, latch};
+    e->values[carry] = l->LLVMBuildPhi(e->builder, l->LLVMTypeOf(e->values[next]), "");
+    l->LLVMAddIncoming(e->values[carry], values, blocks, 2);
+  }
+}
+
+static void end_loop(const sm_llvm_emitter *e, const open_loop *loop, int32_t end) {
   const sm_llvm *l = e->llvm;
   LLVMValueRef step = l->LLVMConstInt(int_type(e, 64), (unsigned long long)loop->ins->imm.step, 0);
   LLVMValueRef next = l->LLVMBuildAdd(e->builder, loop->counter, step, "");
   LLVMBasicBlockRef latch = l->LLVMGetInsertBlock(e->builder);
   l->LLVMAddIncoming(loop->counter, &next, &latch, 1);
+  end_carries(e, latch, end);
   l->LLVMBuildCondBr(e->builder, below_end(e, loop, next), loop->body, loop->exit);
   l->LLVMPositionBuilderAtEnd(e->builder, loop->exit);
+  make_results(e, loop, latch, end);
 }
 
 /* --- The body --------------------------------------------------------------------------------------- */
@@ -275,6 +311,8 @@ static LLVMValueRef emit_value(const sm_llvm_emitter *e, const sm_kir_ins *ins) 
       return e->llvm->LLVMGetParam(e->function, PARAM_BEGIN);
     case SM_KIR_CHUNK_END:
       return e->llvm->LLVMGetParam(e->function, PARAM_END);
+    case SM_KIR_RESULT:
+      return e->values[ins->args[0]];
     case SM_KIR_SPLAT:
       return sm_llvm_splat(e, e->values[ins->args[0]], ins->type.width);
     case SM_KIR_IOTA:
@@ -399,7 +437,7 @@ static smelt_status emit_range(sm_llvm_emitter *e, regions *made, int32_t from, 
       sm_llvm_intrinsic(e, "llvm.x86.sse.sfence", NULL, 0, NULL, 0);
     } else if (ins->kind == SM_KIR_END) {
       if (depth == 0) return refuse(ins, err);
-      end_loop(e, &loops[--depth]);
+      end_loop(e, &loops[--depth], i);
     } else if (ins->kind == SM_KIR_FOR && depth == 1 && made->wanted && from == 0 &&
                sm_llvm_region_describe(e->kernel, i, &made->arena, &region)) {
       SM_TRY(emit_region(e, made, &region, err));
@@ -407,6 +445,10 @@ static smelt_status emit_range(sm_llvm_emitter *e, regions *made, int32_t from, 
     } else if (ins->kind == SM_KIR_FOR) {
       if (depth == MAX_DEPTH) return refuse(ins, err);
       e->values[i] = begin_loop(e, &loops[depth++], ins);
+    } else if (ins->kind == SM_KIR_CARRY) {
+      e->values[i] = begin_carry(e, &loops[depth - 1], ins);
+    } else if (ins->kind == SM_KIR_NEXT) {
+      continue; /* END sees to it */
     } else {
       e->values[i] = emit_value(e, ins);
       if (!e->values[i]) return refuse(ins, err);

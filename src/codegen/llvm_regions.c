@@ -101,6 +101,7 @@ static bool add_ins(describer *d, const sm_kir_ins *ins) {
 bool sm_llvm_region_describe(const sm_kir_kernel *kernel, int32_t begin, sm_arena *arena,
                              sm_llvm_region *out) {
   enum { WORDS = 2 + 2 * SM_KIR_ARGS };
+  if (sm_kir_carries(kernel, begin)) return false;
   *out = (sm_llvm_region){.begin = begin, .end = find_end(kernel, begin)};
   size_t n = (size_t)(out->end - begin + 1);
   out->form = sm_arena_zalloc(arena, n * WORDS, sizeof *out->form);

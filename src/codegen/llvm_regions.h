@@ -31,8 +31,9 @@ typedef struct sm_llvm_region {
 } sm_llvm_region;
 
 /* Describes the loop at `begin`. False if it cannot be a function (it uses an
- * outside value that is neither an index nor constant) or memory is exhausted;
- * it is then emitted in place. */
+ * outside value that is neither an index nor constant, or carries values itself,
+ * which functions do not return) or memory is exhausted; it is then emitted in
+ * place. */
 bool sm_llvm_region_describe(const sm_kir_kernel *kernel, int32_t begin, sm_arena *arena,
                              sm_llvm_region *out);
 bool sm_llvm_region_equal(const sm_llvm_region *a, const sm_llvm_region *b);

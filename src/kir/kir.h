@@ -13,6 +13,21 @@
  * memory of one call, of fixed size, undefined at its start. A *streaming*
  * store bypasses the caches.
  *
+ * Loops carry values from one round to the next:
+ *
+ *   %7 = for %0 .. %1 step 1 {
+ *     %8 = carry f32 %5        what this round holds; %5 in the first
+ *     ...
+ *     next %8, %12             what the next one holds
+ *   }
+ *   %15 = result f32 %8        what the last next said; %5 if there was no round
+ *
+ * CARRYs stand directly after FOR, a NEXT for each directly before END and in the
+ * same order, RESULTs, where one is wanted, directly after END. All NEXTs take
+ * effect at once, at END: two values can be exchanged. So every name means one
+ * thing everywhere, and CARRYs and RESULTs are the phi nodes of other IRs, at the
+ * two places where those have to be.
+ *
  * Invariants (checked by sm_kir_verify):
  *  - single assignment: an argument is an earlier instruction that defines a
  *    value and whose region encloses the use;
@@ -22,7 +37,9 @@
  *  - buffers marked read-only are never stored to;
  *  - local buffers come after the arguments; streaming stores are contiguous and
  *    go to arguments, and a kernel that has them ends with a FENCE;
- *  - FOR and END match.
+ *  - FOR and END match;
+ *  - CARRY, NEXT and RESULT stand where they have to; what a loop starts with is
+ *    defined before it, and what it goes on with has the same type.
  *
  * Nothing here knows tensors, shapes or devices. */
 #ifndef SM_KIR_KIR_H
@@ -44,6 +61,9 @@ typedef enum sm_kir_kind {
   SM_KIR_CHUNK_END,   /* one past the last */
   SM_KIR_FOR,         /* loop from args[0] to below args[1] by imm.step; its value is the counter */
   SM_KIR_END,         /* ends the innermost FOR; no value */
+  SM_KIR_CARRY,       /* a value that the loop carries, args[0] in its first round */
+  SM_KIR_NEXT,        /* the CARRY args[0] is args[1] in the next round; no value */
+  SM_KIR_RESULT,      /* what the loop that has just ended has left in its CARRY args[0] */
   SM_KIR_SPLAT,       /* args[0], width 1, in every lane */
   SM_KIR_IOTA,        /* lane l is args[0] + l */
   SM_KIR_KOP,         /* kop applied to args, lane by lane */
@@ -64,7 +84,7 @@ typedef struct sm_kir_ins {
   uint8_t kind;     /* sm_kir_kind */
   uint8_t kop;      /* sm_kop, for KOP */
   uint16_t buffer;  /* for LOAD and STORE */
-  sm_kir_type type; /* of the value; of the stored value for STORE */
+  sm_kir_type type; /* of the value; of the argument that is a value for STORE and NEXT */
   int32_t args[SM_KIR_ARGS];
   union {
     sm_word constant;
@@ -108,6 +128,9 @@ int32_t sm_kir_chunk_begin(sm_kir_kernel *k);
 int32_t sm_kir_chunk_end(sm_kir_kernel *k);
 int32_t sm_kir_for(sm_kir_kernel *k, int32_t begin, int32_t end, int64_t step);
 void sm_kir_end(sm_kir_kernel *k);
+int32_t sm_kir_carry(sm_kir_kernel *k, int32_t start);
+void sm_kir_next(sm_kir_kernel *k, int32_t carry, int32_t value);
+int32_t sm_kir_result(sm_kir_kernel *k, int32_t carry);
 int32_t sm_kir_splat(sm_kir_kernel *k, int32_t value, int width);
 int32_t sm_kir_iota(sm_kir_kernel *k, int32_t base, int width);
 /* Unused args are SM_KIR_NONE. `to` is read for CONVERT kops only. */
@@ -125,8 +148,14 @@ smelt_status sm_kir_finish(sm_kir_kernel *k, smelt_error *err);
 
 /* --- Reading ------------------------------------------------------------------ */
 static inline bool sm_kir_defines_value(const sm_kir_ins *ins) {
-  return ins->kind != SM_KIR_END && ins->kind != SM_KIR_STORE && ins->kind != SM_KIR_PREFETCH &&
-         ins->kind != SM_KIR_FENCE;
+  return ins->kind != SM_KIR_END && ins->kind != SM_KIR_NEXT && ins->kind != SM_KIR_STORE &&
+         ins->kind != SM_KIR_PREFETCH && ins->kind != SM_KIR_FENCE;
+}
+/* How many values the FOR at `loop` carries: the instructions that follow it. */
+static inline int32_t sm_kir_carries(const sm_kir_kernel *k, int32_t loop) {
+  int32_t n = 0, rest = (int32_t)k->ins.len - loop - 1;
+  while (n < rest && k->ins.items[loop + 1 + n].kind == SM_KIR_CARRY) n++;
+  return n;
 }
 /* kir_verify.c: ERR_INTERNAL naming the instruction that breaks an invariant. */
 smelt_status sm_kir_verify(const sm_kir_kernel *k, smelt_error *err);

@@ -106,6 +106,18 @@ int32_t sm_kir_for(sm_kir_kernel *k, int32_t begin, int32_t end, int64_t step) {
 
 void sm_kir_end(sm_kir_kernel *k) { (void)add(k, make_leaf(SM_KIR_END, (sm_kir_type){SMELT_DTYPE_NONE, 0})); }
 
+int32_t sm_kir_carry(sm_kir_kernel *k, int32_t start) {
+  return add(k, make(SM_KIR_CARRY, type_of(k, start), start, SM_KIR_NONE, SM_KIR_NONE));
+}
+
+void sm_kir_next(sm_kir_kernel *k, int32_t carry, int32_t value) {
+  (void)add(k, make(SM_KIR_NEXT, type_of(k, value), carry, value, SM_KIR_NONE));
+}
+
+int32_t sm_kir_result(sm_kir_kernel *k, int32_t carry) {
+  return add(k, make(SM_KIR_RESULT, type_of(k, carry), carry, SM_KIR_NONE, SM_KIR_NONE));
+}
+
 int32_t sm_kir_splat(sm_kir_kernel *k, int32_t value, int width) {
   sm_kir_type type = {type_of(k, value).dtype, width_of(width)};
   return add(k, make(SM_KIR_SPLAT, type, value, SM_KIR_NONE, SM_KIR_NONE));

@@ -177,6 +177,25 @@ static smelt_status run_store(machine *m, const sm_kir_ins *ins) {
   return SMELT_OK;
 }
 
+/* --- Carried values ------------------------------------------------------------------- */
+static void copy_value(machine *m, int32_t to, int32_t from) {
+  sm_kir_type type = m->k->ins.items[to].type;
+  memcpy(m->values[to], m->values[from], smelt_dtype_size(type.dtype) * type.width);
+}
+
+/* What the CARRYs of the FOR at `at` hold in the first round. */
+static void start_carries(machine *m, int32_t at) {
+  int32_t end = at + 1 + sm_kir_carries(m->k, at);
+  for (int32_t carry = at + 1; carry < end; carry++) copy_value(m, carry, m->k->ins.items[carry].args[0]);
+}
+
+/* From the places of the NEXTs before the END at `end` to those of the CARRYs: only
+ * when all NEXTs have read theirs. */
+static void advance_carries(machine *m, int32_t at, int32_t end) {
+  int32_t n = sm_kir_carries(m->k, at);
+  for (int32_t c = 0; c < n; c++) copy_value(m, at + 1 + c, end - n + c);
+}
+
 /* --- Loops ---------------------------------------------------------------------------- */
 /* The END that belongs to the FOR at `at`. */
 static int32_t matching_end(const sm_kir_kernel *k, int32_t at) {
@@ -191,6 +210,7 @@ static int32_t matching_end(const sm_kir_kernel *k, int32_t at) {
 static void run_for(machine *m, const sm_kir_ins *ins) {
   int64_t begin = get_i64(m, ins->args[0]), end = get_i64(m, ins->args[1]);
   set_i64(m, m->pc, begin);
+  start_carries(m, m->pc);
   if (begin < end) {
     m->loops[m->depth++] = (loop){m->pc, end};
   } else {
@@ -202,6 +222,7 @@ static void run_for(machine *m, const sm_kir_ins *ins) {
 static void run_end(machine *m) {
   const loop *l = &m->loops[m->depth - 1];
   int64_t next;
+  advance_carries(m, l->at, m->pc);
   bool overflow = __builtin_add_overflow(get_i64(m, l->at), m->k->ins.items[l->at].imm.step, &next);
   if (overflow || next >= l->end) {
     m->depth--;
@@ -233,6 +254,14 @@ static smelt_status run_ins(machine *m, const sm_kir_ins *ins) {
       break;
     case SM_KIR_END:
       run_end(m);
+      break;
+    case SM_KIR_CARRY:
+      break;
+    case SM_KIR_NEXT:
+      copy_value(m, m->pc, ins->args[1]);
+      break;
+    case SM_KIR_RESULT:
+      copy_value(m, m->pc, ins->args[0]);
       break;
     case SM_KIR_SPLAT:
       run_splat(m, ins);

@@ -14,8 +14,8 @@
  *     }
  *   }
  *
- * `n` is a size, `s` a scalar, `b` a buffer; `b0[%4 * %9]` has the stride %9 from
- * lane to lane. Kernels that the verifier refuses can be printed too. */
+ * Loops that carry values are shown in kir.h. `n` is a size, `s` a scalar, `b` a buffer; `b0[%4 * %9]` has
+ * the stride %9 from lane to lane. Kernels that the verifier refuses can be printed too. */
 #include <inttypes.h>
 #include <math.h>
 
@@ -103,6 +103,16 @@ static void print_ins(sm_text *text, const sm_kir_ins *ins) {
       break;
     case SM_KIR_END:
       sm_text_add(text, "}");
+      break;
+    case SM_KIR_CARRY:
+      print_typed(text, "carry", ins);
+      break;
+    case SM_KIR_NEXT:
+      sm_text_add(text, "next");
+      print_args(text, ins);
+      break;
+    case SM_KIR_RESULT:
+      print_typed(text, "result", ins);
       break;
     case SM_KIR_PREFETCH:
       sm_text_add(text, "prefetch");

@@ -16,7 +16,7 @@ typedef struct placement {
 } placement;
 
 static size_t value_bytes(const sm_kir_ins *ins) {
-  if (!sm_kir_defines_value(ins)) return 0;
+  if (!sm_kir_defines_value(ins) && ins->kind != SM_KIR_NEXT) return 0;
   size_t bytes = smelt_dtype_size(ins->type.dtype) * ins->type.width;
   return (bytes + sizeof(sm_word) - 1) / sizeof(sm_word) * sizeof(sm_word);
 }
@@ -34,6 +34,19 @@ static void find_loops(placement *p) {
   }
 }
 
+/* Up to where an instruction's own place is in use at least. */
+static int32_t first_release(const placement *p, int32_t at) {
+  uint8_t kind = p->k->ins.items[at].kind;
+  if (kind == SM_KIR_FOR) return p->end[at];
+  return kind == SM_KIR_CARRY || kind == SM_KIR_NEXT ? p->end[p->loop[at]] : at;
+}
+
+/* The loop that an argument is defined in, as its user sees it: a RESULT is after
+ * the loop of its CARRY. */
+static int32_t home_of(const placement *p, const sm_kir_ins *user, int32_t arg) {
+  return user->kind == SM_KIR_RESULT ? p->loop[p->loop[arg]] : p->loop[arg];
+}
+
 /* The instruction at which a use at `at` is over for a value defined in `loop`:
  * the end of the outermost loop in between, if there is one. */
 static int32_t end_of_use(const placement *p, int32_t at, int32_t loop) {
@@ -47,11 +60,11 @@ static int32_t end_of_use(const placement *p, int32_t at, int32_t loop) {
 static void find_last_uses(placement *p) {
   for (int32_t i = 0; i < (int32_t)p->k->ins.len; i++) {
     const sm_kir_ins *ins = &p->k->ins.items[i];
-    p->last[i] = ins->kind == SM_KIR_FOR ? p->end[i] : i;
+    p->last[i] = first_release(p, i);
     for (int a = 0; a < SM_KIR_ARGS; a++) {
       int32_t arg = ins->args[a];
       if (arg == SM_KIR_NONE) continue;
-      int32_t over = end_of_use(p, i, p->loop[arg]);
+      int32_t over = end_of_use(p, i, home_of(p, ins, arg));
       /* The counter's own loop is no loop in between. */
       if (over > p->last[arg]) p->last[arg] = over;
     }

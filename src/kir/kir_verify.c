@@ -2,7 +2,8 @@
  *
  * The kernel verifier: one pass in which `open` says which instructions the
  * current one may still refer to. END closes everything from its FOR on, so an
- * open FOR is one whose END has not come yet. */
+ * open FOR is one whose END has not come yet; `ended` is the FOR whose END came
+ * last. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +19,7 @@ typedef struct verifier {
   int32_t at;            /* the instruction under check */
   const sm_kir_ins *ins; /* the same */
   bool *open;
+  int32_t ended;
   smelt_error *err;
 } verifier;
 
@@ -123,13 +125,68 @@ static int32_t innermost_for(const verifier *v, int32_t at) {
   return at >= 0 ? at : SM_KIR_NONE;
 }
 
+/* --- Carried values --------------------------------------------------------------- */
+static sm_kir_kind kind_at(const verifier *v, int32_t at) {
+  bool exists = at >= 0 && at < (int32_t)v->k->ins.len;
+  return exists ? (sm_kir_kind)v->k->ins.items[at].kind : SM_KIR_KIND_COUNT;
+}
+
+/* Whether the argument is a CARRY of the FOR at `loop`. */
+static bool is_carry_of(const verifier *v, int slot, int32_t loop) {
+  int32_t arg = v->ins->args[slot];
+  return loop != SM_KIR_NONE && arg > loop && arg <= loop + sm_kir_carries(v->k, loop);
+}
+
+static smelt_status check_carry(const verifier *v) {
+  int32_t loop = v->at - 1;
+  while (kind_at(v, loop) == SM_KIR_CARRY) loop--;
+  if (kind_at(v, loop) != SM_KIR_FOR) return fault(v, "it is not at the beginning of a loop");
+  SM_TRY(check_reference(v, 0));
+  if (v->ins->args[0] >= loop) {
+    return fault(v, "argument 0, %%%" PRId32 ", is not defined before the loop", v->ins->args[0]);
+  }
+  return expect_type(v, arg_type(v, 0));
+}
+
+static smelt_status check_next(const verifier *v) {
+  sm_kir_kind after = kind_at(v, v->at + 1);
+  if (after != SM_KIR_NEXT && after != SM_KIR_END) return fault(v, "it is not at the end of a loop");
+  if (!is_carry_of(v, 0, innermost_for(v, v->at))) {
+    return fault(v, "argument 0, %%%" PRId32 ", is no value that the loop carries", v->ins->args[0]);
+  }
+  SM_TRY(expect_type(v, arg_type(v, 0)));
+  return check_arg(v, 1, v->ins->type);
+}
+
+static smelt_status check_result(const verifier *v) {
+  sm_kir_kind before = kind_at(v, v->at - 1);
+  if (before != SM_KIR_END && before != SM_KIR_RESULT) return fault(v, "it is not after a loop");
+  if (is_carry_of(v, 0, v->ended)) return expect_type(v, arg_type(v, 0));
+  return fault(v, "argument 0, %%%" PRId32 ", is no value that the loop carried", v->ins->args[0]);
+}
+
+/* At the END of `loop`: as many NEXTs as CARRYs before it, each for its own. */
+static smelt_status check_all_carried(const verifier *v, int32_t loop) {
+  int32_t n = sm_kir_carries(v->k, loop), first = v->at - n;
+  for (int32_t c = 0; c < n; c++) {
+    bool in_place = kind_at(v, first + c) == SM_KIR_NEXT;
+    if (in_place && v->k->ins.items[first + c].args[0] == loop + 1 + c) continue;
+    return fault(v, "there is no NEXT, in its place, for %%%" PRId32, loop + 1 + c);
+  }
+  return kind_at(v, first - 1) == SM_KIR_NEXT ? fault(v, "there are more NEXTs than CARRYs") : SMELT_OK;
+}
+
 static smelt_status check_end(verifier *v) {
   SM_TRY(expect_type(v, no_type));
   int32_t loop = innermost_for(v, v->at);
   if (loop == SM_KIR_NONE) return fault(v, "END without FOR");
+  SM_TRY(check_all_carried(v, loop));
   memset(v->open + loop, 0, (size_t)(v->at - loop) * sizeof *v->open);
+  v->ended = loop;
   return SMELT_OK;
 }
+
+/* --- Operations and accesses --------------------------------------------------------- */
 
 static smelt_status check_splat(const verifier *v) {
   SM_TRY(check_reference(v, 0));
@@ -213,6 +270,15 @@ static smelt_status check_ins(verifier *v) {
     case SM_KIR_END:
       SM_TRY(check_end(v));
       return check_unused(v, 0);
+    case SM_KIR_CARRY:
+      SM_TRY(check_carry(v));
+      return check_unused(v, 1);
+    case SM_KIR_NEXT:
+      SM_TRY(check_next(v));
+      return check_unused(v, 2);
+    case SM_KIR_RESULT:
+      SM_TRY(check_result(v));
+      return check_unused(v, 1);
     case SM_KIR_SPLAT:
       SM_TRY(check_splat(v));
       return check_unused(v, 1);
@@ -278,7 +344,7 @@ smelt_status sm_kir_verify(const sm_kir_kernel *k, smelt_error *err) {
   SM_TRY(check_fenced(k, err));
   bool *open = sm_calloc(k->allocator, k->ins.len, sizeof *open);
   if (!open) return sm_error_memory(err, "verifying a kernel");
-  verifier v = {.k = k, .open = open, .err = err};
+  verifier v = {.k = k, .open = open, .ended = SM_KIR_NONE, .err = err};
   smelt_status status = check_code(&v);
   sm_free(k->allocator, open, k->ins.len * sizeof *open);
   return status;
