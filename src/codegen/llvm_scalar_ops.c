@@ -4,7 +4,7 @@
  * body follows the C expression of kops.def. */
 #include <string.h>
 
-#include "codegen/llvm_emitter.h"
+#include "codegen/llvm_scalar_op.h"
 
 /* --- Types and constants ---------------------------------------------------------------- */
 
@@ -50,48 +50,6 @@ LLVMValueRef sm_llvm_intrinsic(const sm_llvm_emitter *e, const char *name, LLVMT
   if (!id) return NULL;
   LLVMValueRef function = l->LLVMGetIntrinsicDeclaration(e->module, id, types, n_types);
   return l->LLVMBuildCall2(e->builder, l->LLVMGlobalGetValueType(function), function, args, n_args, "");
-}
-
-/* --- One instruction ------------------------------------------------------------------------ */
-
-/* `in` is the dtype the operands share (SELECT: that of the choices). */
-typedef struct scalar_op {
-  const sm_llvm_emitter *e;
-  sm_kop kop;
-  smelt_dtype in, out;
-  int width;
-  LLVMValueRef a, b, c;
-} scalar_op;
-
-typedef LLVMValueRef emit_fn(const scalar_op *o);
-
-static bool is_float(const scalar_op *o) { return sm_kind_of(o->in) == SM_KIND_FLOAT; }
-static bool is_signed(const scalar_op *o) { return sm_kind_of(o->in) == SM_KIND_SINT; }
-static unsigned bits_of(smelt_dtype dtype) { return 8 * sm_dtype_info_of(dtype)->size; }
-/* The integers that have a float's bits. */
-static smelt_dtype bits_dtype(smelt_dtype dtype) { return bits_of(dtype) == 32 ? SMELT_I32 : SMELT_I64; }
-
-static LLVMValueRef integer(const scalar_op *o, uint64_t value) {
-  return sm_llvm_int(o->e, o->in, o->width, value);
-}
-static LLVMValueRef real(const scalar_op *o, double value) {
-  return sm_llvm_real(o->e, o->in, o->width, value);
-}
-
-/* Shorthands for building; o names the operation in progress. */
-#define BUILD(name, ...) o->e->llvm->LLVMBuild##name(o->e->builder, __VA_ARGS__, "")
-#define ICMP(predicate, x, y) BUILD(ICmp, SM_LLVM_##predicate, x, y)
-#define FCMP(predicate, x, y) BUILD(FCmp, SM_LLVM_##predicate, x, y)
-#define SELECT(condition, x, y) BUILD(Select, condition, x, y)
-
-static LLVMValueRef intrinsic1(const scalar_op *o, const char *name, LLVMValueRef x) {
-  LLVMTypeRef type = o->e->llvm->LLVMTypeOf(x);
-  return sm_llvm_intrinsic(o->e, name, &type, 1, &x, 1);
-}
-
-static LLVMValueRef intrinsic2(const scalar_op *o, const char *name, LLVMValueRef x, LLVMValueRef y) {
-  LLVMTypeRef type = o->e->llvm->LLVMTypeOf(x);
-  return sm_llvm_intrinsic(o->e, name, &type, 1, (LLVMValueRef[]){x, y}, 2);
 }
 
 /* --- Arithmetic ------------------------------------------------------------------------------- */
@@ -176,10 +134,12 @@ static LLVMValueRef emit_rem(const scalar_op *o) {
 }
 
 static LLVMValueRef emit_fmod(const scalar_op *o) {
-  if (is_float(o)) return NULL;
+  if (is_float(o)) return sm_llvm_fmod(o);
   safe_division s = make_safe(o);
   return choose_safe(o, &s, is_signed(o) ? integer(o, 0) : NULL, rest(o, &s));
 }
+
+static LLVMValueRef emit_pow(const scalar_op *o) { return is_float(o) ? NULL : sm_llvm_integer_pow(o); }
 
 static LLVMValueRef emit_abs(const scalar_op *o) {
   if (is_float(o)) return intrinsic1(o, "llvm.fabs", o->a);
@@ -445,6 +405,8 @@ static LLVMValueRef emit_philox(const scalar_op *o) {
 /* --- The table
  * ------------------------------------------------------------------------------------------------ */
 
+typedef LLVMValueRef emit_fn(const scalar_op *o);
+
 /* A kop without an entry is refused. */
 static emit_fn *const emitters[SM_KOP_COUNT] = {
     [SM_KOP_ADD] = emit_add,
@@ -457,6 +419,7 @@ static emit_fn *const emitters[SM_KOP_COUNT] = {
     [SM_KOP_FLOOR_DIV] = emit_floor_div,
     [SM_KOP_REM] = emit_rem,
     [SM_KOP_FMOD] = emit_fmod,
+    [SM_KOP_POW] = emit_pow,
     [SM_KOP_NEG] = emit_neg,
     [SM_KOP_ABS] = emit_abs,
     [SM_KOP_SIGN] = emit_sign,

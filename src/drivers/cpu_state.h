@@ -4,9 +4,8 @@
  *
  * A kernel is code, from the disk cache or from libLLVM, which is opened when
  * the first kernel has to be compiled. Where code cannot be had (no libLLVM, an
- * older processor, memory that may not become executable, an operation without
- * vector code) it is interpreted: the evaluator runs it with vectors of a whole
- * tile. `refusal` says why, once, for people. */
+ * older processor, memory that may not become executable) it is interpreted: the
+ * evaluator runs it with vectors of a whole tile. `refusal` says why, once, for people. */
 #ifndef SM_DRIVERS_CPU_STATE_H
 #define SM_DRIVERS_CPU_STATE_H
 
