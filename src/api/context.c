@@ -118,7 +118,7 @@ static sm_executor make_executor(smelt_context *ctx, const smelt_context_desc *d
   int64_t max_ops = desc->max_ops ? desc->max_ops : SM_MAX_KERNEL_OPS;
   int capped = max_ops < INT_MAX ? (int)max_ops : INT_MAX;
   sm_fused_executor_init(&ctx->fused, &ctx->device, &ctx->log, &ctx->counters,
-                         (sm_fused_options){capped, ctx->fusion, ctx->mode});
+                         (sm_fused_options){capped, desc->max_ops != 0, ctx->fusion, ctx->mode});
   return (sm_executor){.self = &ctx->fused, .run = sm_fused_executor_run, .release = release_buffer};
 }
 

@@ -64,11 +64,14 @@ static LLVMValueRef load(const sm_llvm_emitter *e, LLVMTypeRef type, LLVMValueRe
 }
 
 /* Argument `index` of an array of 8-byte entries. */
-static LLVMValueRef load_argument(const sm_llvm_emitter *e, int param, uint64_t index, LLVMTypeRef type) {
-  LLVMTypeRef i64 = int_type(e, 64);
-  LLVMValueRef at = e->llvm->LLVMConstInt(i64, index, 0);
+static LLVMValueRef load_argument_at(const sm_llvm_emitter *e, int param, LLVMValueRef index,
+                                     LLVMTypeRef type) {
   LLVMValueRef array = e->llvm->LLVMGetParam(e->function, (unsigned)param);
-  return load(e, type, element_address(e, i64, array, at), 8);
+  return load(e, type, element_address(e, int_type(e, 64), array, index), 8);
+}
+
+static LLVMValueRef load_argument(const sm_llvm_emitter *e, int param, uint64_t index, LLVMTypeRef type) {
+  return load_argument_at(e, param, e->llvm->LLVMConstInt(int_type(e, 64), index, 0), type);
 }
 
 /* --- Memory -------------------------------------------------------------------------------- */
@@ -209,6 +212,14 @@ static LLVMValueRef emit_scalar(const sm_llvm_emitter *e, const sm_kir_ins *ins)
   return from_memory(e, ins->type.dtype, 1, load_argument(e, PARAM_SCALARS, (uint64_t)ins->imm.index, type));
 }
 
+/* The table lies behind the scalar arguments. */
+static LLVMValueRef emit_table(const sm_llvm_emitter *e, const sm_kir_ins *ins) {
+  LLVMTypeRef type = memory_type(e, ins->type.dtype, 1);
+  LLVMValueRef first = e->llvm->LLVMConstInt(int_type(e, 64), e->kernel->scalars.len, 0);
+  LLVMValueRef at = e->llvm->LLVMBuildAdd(e->builder, e->values[ins->args[0]], first, "");
+  return from_memory(e, ins->type.dtype, 1, load_argument_at(e, PARAM_SCALARS, at, type));
+}
+
 static LLVMValueRef emit_iota(const sm_llvm_emitter *e, const sm_kir_ins *ins) {
   LLVMValueRef lanes[UINT8_MAX + 1];
   int width = ins->type.width;
@@ -307,6 +318,8 @@ static LLVMValueRef emit_value(const sm_llvm_emitter *e, const sm_kir_ins *ins) 
       return load_argument(e, PARAM_SIZES, (uint64_t)ins->imm.index, int_type(e, 64));
     case SM_KIR_SCALAR:
       return emit_scalar(e, ins);
+    case SM_KIR_TABLE:
+      return emit_table(e, ins);
     case SM_KIR_CHUNK_BEGIN:
       return e->llvm->LLVMGetParam(e->function, PARAM_BEGIN);
     case SM_KIR_CHUNK_END:

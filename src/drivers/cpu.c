@@ -145,6 +145,7 @@ static void run_interpreted(void *user, int64_t begin, int64_t end) {
   sm_kir_call call = {.buffers = r->buffers,
                       .sizes = r->launch->sizes,
                       .scalars = r->launch->scalars,
+                      .n_table = (int64_t)r->launch->n_table,
                       .begin = begin,
                       .end = end,
                       .level = r->level};

@@ -27,6 +27,7 @@ static smelt_status evaluate(void *user, const sm_kir_span *buffers, int64_t beg
   sm_kir_call call = {.buffers = buffers,
                       .sizes = e->launch->sizes,
                       .scalars = e->launch->scalars,
+                      .n_table = (int64_t)e->launch->n_table,
                       .begin = begin,
                       .end = end};
   return sm_kir_eval(e->ir, &call, err);

@@ -28,7 +28,9 @@ void sm_fused_executor_init(sm_fused_executor *e, sm_device *device, const sm_lo
   e->env = (sm_launch_env){device, log, counters, &e->kernels, &e->scratch};
   e->options = (sm_plan_options){
       .fusers = sm_builtin_fusers,
-      .limits = {.max_ops = options.max_ops, .max_bindings = device->profile->max_bindings},
+      .limits = {.max_ops = options.max_ops,
+                 .exact = options.exact,
+                 .max_bindings = device->profile->max_bindings},
       .fusion = options.fusion,
   };
   e->mode = options.mode;

@@ -22,7 +22,8 @@ typedef struct sm_fused_executor {
 } sm_fused_executor;
 
 typedef struct sm_fused_options {
-  int max_ops; /* operations in a kernel */
+  int max_ops; /* records in a kernel */
+  bool exact;  /* see sm_limits */
   bool fusion;
   smelt_mode mode;
 } sm_fused_options;

@@ -9,7 +9,8 @@
  * instruction's index. A value has a *type*: a dtype and a vector width (1 for
  * scalars). A *region* is what stands between FOR and its END; regions nest.
  * *Buffers* are the tensors a kernel reads and writes; *sizes* (i64) and
- * *scalars* (any dtype) are run-time arguments. A *local* buffer is scratch
+ * *scalars* (any dtype) are run-time arguments; more scalars, in any number, are in the
+ * *table*, whose elements are chosen at run time. A *local* buffer is scratch
  * memory of one call, of fixed size, undefined at its start. A *streaming*
  * store bypasses the caches.
  *
@@ -57,6 +58,7 @@ typedef enum sm_kir_kind {
   SM_KIR_CONST,       /* imm.constant of type.dtype, width 1 */
   SM_KIR_SIZE,        /* size argument imm.index */
   SM_KIR_SCALAR,      /* scalar argument imm.index */
+  SM_KIR_TABLE,       /* element args[0] of the scalar table, of type.dtype, width 1 */
   SM_KIR_CHUNK_BEGIN, /* first work item of this call, i64 */
   SM_KIR_CHUNK_END,   /* one past the last */
   SM_KIR_FOR,         /* loop from args[0] to below args[1] by imm.step; its value is the counter */
@@ -124,6 +126,7 @@ int32_t sm_kir_const(sm_kir_kernel *k, smelt_dtype dtype, sm_word value);
 int32_t sm_kir_i64(sm_kir_kernel *k, int64_t value);
 int32_t sm_kir_size(sm_kir_kernel *k, int index);
 int32_t sm_kir_scalar(sm_kir_kernel *k, int index);
+int32_t sm_kir_table(sm_kir_kernel *k, smelt_dtype dtype, int32_t element);
 int32_t sm_kir_chunk_begin(sm_kir_kernel *k);
 int32_t sm_kir_chunk_end(sm_kir_kernel *k);
 int32_t sm_kir_for(sm_kir_kernel *k, int32_t begin, int32_t end, int64_t step);
@@ -179,7 +182,8 @@ typedef struct sm_kir_span {
 typedef struct sm_kir_call {
   const sm_kir_span *buffers;
   const int64_t *sizes;
-  const sm_word *scalars;
+  const sm_word *scalars; /* the arguments, then the table */
+  int64_t n_table;
   int64_t begin, end; /* the chunk */
   sm_cpu_level level; /* of the loops that are run; 0: of any processor */
 } sm_kir_call;

@@ -94,6 +94,10 @@ int32_t sm_kir_scalar(sm_kir_kernel *k, int index) {
   return add(k, ins);
 }
 
+int32_t sm_kir_table(sm_kir_kernel *k, smelt_dtype dtype, int32_t element) {
+  return add(k, make(SM_KIR_TABLE, (sm_kir_type){dtype, 1}, element, SM_KIR_NONE, SM_KIR_NONE));
+}
+
 int32_t sm_kir_chunk_begin(sm_kir_kernel *k) { return add(k, make_leaf(SM_KIR_CHUNK_BEGIN, i64_type)); }
 
 int32_t sm_kir_chunk_end(sm_kir_kernel *k) { return add(k, make_leaf(SM_KIR_CHUNK_END, i64_type)); }

@@ -93,6 +93,18 @@ static void set_word(machine *m, const sm_kir_ins *ins, const sm_word *word) {
   memcpy(m->values[m->pc], word, smelt_dtype_size(ins->type.dtype));
 }
 
+static smelt_status run_table(machine *m, const sm_kir_ins *ins) {
+  int64_t element = get_i64(m, ins->args[0]);
+  if (element < 0 || element >= m->call->n_table) {
+    return sm_error_set(m->err, SMELT_ERR_INTERNAL,
+                        "kernel %s, instruction %" PRId32 ": element %" PRId64
+                        " of the scalar table, which has %" PRId64,
+                        m->k->name, m->pc, element, m->call->n_table);
+  }
+  set_word(m, ins, &m->call->scalars[m->k->scalars.len + (size_t)element]);
+  return SMELT_OK;
+}
+
 /* --- Lanes ------------------------------------------------------------------------- */
 /* `n` elements of `size` bytes; strides count elements. */
 static void copy_lanes(unsigned char *to, int64_t to_stride, const unsigned char *from, int64_t from_stride,
@@ -243,6 +255,8 @@ static smelt_status run_ins(machine *m, const sm_kir_ins *ins) {
     case SM_KIR_SCALAR:
       set_word(m, ins, &m->call->scalars[ins->imm.index]);
       break;
+    case SM_KIR_TABLE:
+      return run_table(m, ins);
     case SM_KIR_CHUNK_BEGIN:
       set_i64(m, m->pc, m->call->begin);
       break;

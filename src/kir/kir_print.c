@@ -91,6 +91,9 @@ static void print_ins(sm_text *text, const sm_kir_ins *ins) {
     case SM_KIR_SCALAR:
       sm_text_addf(text, "scalar %s s%" PRId32, smelt_dtype_name(ins->type.dtype), ins->imm.index);
       break;
+    case SM_KIR_TABLE:
+      sm_text_addf(text, "table %s %%%" PRId32, smelt_dtype_name(ins->type.dtype), ins->args[0]);
+      break;
     case SM_KIR_CHUNK_BEGIN:
       sm_text_add(text, "chunk_begin");
       break;

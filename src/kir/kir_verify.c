@@ -111,6 +111,11 @@ static smelt_status check_scalar(const verifier *v) {
   return expect_type(v, (sm_kir_type){v->k->scalars.items[v->ins->imm.index], 1});
 }
 
+static smelt_status check_table(const verifier *v) {
+  SM_TRY(check_arg(v, 0, i64_type));
+  return check_const(v);
+}
+
 static smelt_status check_for(const verifier *v) {
   SM_TRY(expect_type(v, i64_type));
   SM_TRY(check_arg(v, 0, i64_type));
@@ -260,6 +265,9 @@ static smelt_status check_ins(verifier *v) {
     case SM_KIR_SCALAR:
       SM_TRY(check_scalar(v));
       return check_unused(v, 0);
+    case SM_KIR_TABLE:
+      SM_TRY(check_table(v));
+      return check_unused(v, 1);
     case SM_KIR_CHUNK_BEGIN:
     case SM_KIR_CHUNK_END:
       SM_TRY(expect_type(v, i64_type));

@@ -7,19 +7,20 @@
 #include "launch/elementwise_skeleton.h"
 
 enum {
-  ONE_LOOP_COST = 40,  /* up to here rounds overlap by themselves */
+  ONE_LOOP_COST = 640, /* up to here rounds overlap by themselves */
   TILE = 768,          /* elements; inputs and slots stay in the first-level cache */
   SEGMENT_COST = 28,   /* of segments that have expensive steps */
   CHEAP_STEP_COST = 4, /* a chain of such steps waits for latency, not for throughput; */
   CHEAP_SEGMENT = 16,  /* it is cut more finely, because */
   UNROLL = 16,         /* so many vectors side by side hide the latency, */
   LIVE_VECTORS = 28,   /* as far as they fit into 32 registers */
+  LOOP_COST = 640,     /* of all vectors side by side in a block's own loop */
 };
 
 typedef struct trace_facts {
-  int cost;      /* of the most expensive block */
+  int cost;      /* of the most expensive block, loops once */
+  int64_t work;  /* the same, all trips of loops */
   int max_step;  /* cost of its most expensive step */
-  int live;      /* values alive at once */
   bool one_axis; /* every block has one axis, along which inputs stand or step by 1 */
 } trace_facts;
 
@@ -59,14 +60,23 @@ static int live_values(const sm_block *block, sm_arena *arena) {
   return most;
 }
 
-static void gather_block(trace_facts *f, const sm_block *block) {
+/* Of a block's steps, loops once. */
+static int block_cost(const sm_block *block) {
   int cost = 0;
-  for (size_t i = 0; i < block->steps.len; i++) {
+  for (size_t i = 0; i < block->steps.len; i++) cost += step_cost(&block->steps.items[i]);
+  return cost;
+}
+
+static void gather_block(trace_facts *f, const sm_block *block) {
+  int cost = block_cost(block);
+  int64_t work = 0;
+  for (int32_t i = 0; i < (int32_t)block->steps.len; i++) {
     int step = step_cost(&block->steps.items[i]);
-    cost += step;
+    work += sm_block_in_loop(block, i) ? (int64_t)step * block->loop.trips : step;
     if (step > f->max_step) f->max_step = step;
   }
   if (cost > f->cost) f->cost = cost;
+  if (work > f->work) f->work = work;
 }
 
 static trace_facts gather(const sm_trace *trace, const sm_launch_plan *plan) {
@@ -82,17 +92,42 @@ static trace_facts gather(const sm_trace *trace, const sm_launch_plan *plan) {
   return f;
 }
 
-/* Only long chains of cheap steps are looked at more closely. */
-static int choose_unroll(const sm_trace *trace, trace_facts *f, sm_arena *arena) {
-  if (!f->one_axis || trace->blocks.len != 1 || f->max_step > CHEAP_STEP_COST) return 1;
-  f->live = live_values(&trace->blocks.items[0], arena);
-  int unroll = UNROLL;
-  while (unroll > 1 && f->live > LIVE_VECTORS / unroll) unroll /= 2;
+/* As many vectors as the registers hold, and a loop's body of which costs at most
+ * `most`. */
+static int fit_unroll(const sm_block *block, int cost, int most, sm_arena *arena) {
+  int unroll = UNROLL, live = live_values(block, arena);
+  while (unroll > 1 && (live > LIVE_VECTORS / unroll || cost > most / unroll)) unroll /= 2;
   return unroll;
 }
 
-static void choose_tiles(const sm_trace *trace, trace_facts *f, sm_arena *arena, sm_elementwise_form *form) {
-  form->tile = TILE;
+static bool has_loop(const sm_trace *trace) {
+  for (size_t b = 0; b < trace->blocks.len; b++) {
+    if (trace->blocks.items[b].loop.trips) return true;
+  }
+  return false;
+}
+
+/* What is right for every loop. */
+static int loop_unroll(const sm_trace *trace, sm_arena *arena) {
+  int unroll = UNROLL;
+  for (size_t b = 0; b < trace->blocks.len; b++) {
+    const sm_block *block = &trace->blocks.items[b];
+    int own = block->loop.trips ? fit_unroll(block, block_cost(block), LOOP_COST, arena) : unroll;
+    if (own < unroll) unroll = own;
+  }
+  return unroll;
+}
+
+/* Only long chains of cheap steps, and loops, wait for themselves. */
+static int choose_unroll(const sm_trace *trace, const trace_facts *f, sm_arena *arena) {
+  if (has_loop(trace)) return loop_unroll(trace, arena);
+  if (!f->one_axis || trace->blocks.len != 1 || f->max_step > CHEAP_STEP_COST) return 1;
+  return fit_unroll(&trace->blocks.items[0], 0, 0, arena);
+}
+
+static void choose_tiles(const sm_trace *trace, const trace_facts *f, sm_arena *arena,
+                         sm_elementwise_form *form) {
+  form->tile = f->cost > ONE_LOOP_COST ? TILE : 0;
   form->unroll = choose_unroll(trace, f, arena);
   form->segment = form->unroll > 1 ? CHEAP_SEGMENT : SEGMENT_COST;
 }
@@ -100,16 +135,16 @@ static void choose_tiles(const sm_trace *trace, trace_facts *f, sm_arena *arena,
 /* Memory at about 20 bytes a nanosecond, or steps at about 0.01 ns an element and cost
  * unit; ten times that when they are interpreted. */
 int64_t sm_elementwise_ns(const sm_elementwise_form *form, int64_t work_items, uint64_t bytes) {
-  if (form->interpreted) return 1 + work_items * form->cost / 10;
-  int64_t memory = (int64_t)(bytes / 20), compute = work_items / 100 * form->cost;
+  if (form->interpreted) return 1 + work_items * form->work / 10;
+  int64_t memory = (int64_t)(bytes / 20), compute = work_items / 100 * form->work;
   return 1 + (memory > compute ? memory : compute);
 }
 
 sm_elementwise_form sm_elementwise_choose(const sm_trace *trace, const sm_launch_plan *plan,
                                           const sm_profile *profile, bool streaming, sm_arena *arena) {
   trace_facts f = gather(trace, plan);
-  sm_elementwise_form form = {.width = profile->widths[0], .unroll = 1, .padded = f.one_axis, .cost = f.cost};
-  if (f.cost > ONE_LOOP_COST) choose_tiles(trace, &f, arena, &form);
+  sm_elementwise_form form = {.width = profile->widths[0], .unroll = 1, .padded = f.one_axis, .work = f.work};
+  if (f.cost > ONE_LOOP_COST || has_loop(trace)) choose_tiles(trace, &f, arena, &form);
   form.streaming = f.one_axis && streaming;
   return form;
 }
@@ -121,5 +156,5 @@ sm_elementwise_form sm_elementwise_interpreted(const sm_trace *trace, const sm_l
                                .unroll = 1,
                                .padded = f.one_axis,
                                .interpreted = true,
-                               .cost = f.cost};
+                               .work = f.work};
 }

@@ -22,6 +22,7 @@ typedef struct skeleton {
   int first_slot;        /* local buffer of slot 0 */
   int32_t *base;         /* by input: position of the row's first element, NONE is 0 */
   int32_t *inner_stride; /* by input: size argument of class "other", or NONE */
+  int32_t trips, row;    /* of the block's loop, as size arguments: how often, where its rows begin */
   int32_t *locals;       /* unroll × steps: values in the body being emitted, or NONE */
   bool failed;           /* memory ran out */
   bool too_large;        /* slots do not fit into local memory */
@@ -29,16 +30,32 @@ typedef struct skeleton {
 
 /* --- Sizes and index arithmetic -------------------------------------------------------- */
 
-int64_t sm_size_value(const sm_launch_plan *plan, const sm_size_source *source) {
-  sm_block_plan *block = &plan->blocks[source->block];
-  return source->input == SM_EXTENT ? block->dims[source->axis]
-                                    : sm_block_plan_strides(block, source->input)[source->axis];
+int64_t sm_size_value(const sm_trace *trace, const sm_launch_plan *plan, const sm_size_source *source) {
+  const sm_trace_loop *loop = &trace->blocks.items[source->block].loop;
+  const sm_block_plan *block = &plan->blocks[source->block];
+  switch (source->kind) {
+    case SM_SIZE_EXTENT:
+      return block->dims[source->axis];
+    case SM_SIZE_STRIDE:
+      return sm_block_plan_strides(block, source->input)[source->axis];
+    case SM_SIZE_TRIPS:
+      return loop->trips;
+    case SM_SIZE_ROW:
+      break;
+  }
+  return loop->row;
 }
 
-static int32_t add_size(skeleton *s, int axis, int32_t input) {
-  sm_size_source source = {(int32_t)(s->block - s->trace->blocks.items), axis, input};
+static int32_t add_size(skeleton *s, sm_size_kind kind, int axis, int32_t input) {
+  sm_size_source source = {kind, (int32_t)(s->block - s->trace->blocks.items), axis, input};
   if (!sm_vec_push(s->allocator, s->sizes, source)) s->failed = true;
   return sm_kir_size(s->kernel, sm_kir_add_size(s->kernel));
+}
+
+static int32_t add_extent(skeleton *s, int axis) { return add_size(s, SM_SIZE_EXTENT, axis, 0); }
+
+static int32_t add_stride(skeleton *s, int axis, size_t input) {
+  return add_size(s, SM_SIZE_STRIDE, axis, (int32_t)input);
 }
 
 static int32_t arithmetic(skeleton *s, sm_kop kop, int32_t a, int32_t b) {
@@ -114,7 +131,7 @@ static int32_t emit_leaf(skeleton *s, const place *p, const sm_step *step) {
  * computed, done here. What is the same for all vectors of a round is shared. */
 static int32_t value_of(skeleton *s, const place *p, int32_t i) {
   const sm_step *step = &s->block->steps.items[i];
-  bool same = step->kind == SM_STEP_SCALAR || step->kind == SM_STEP_LITERAL;
+  bool same = step->kind == SM_STEP_SCALAR || step->kind == SM_STEP_LITERAL || step->kind == SM_STEP_TABLE;
   int32_t *local = same ? &s->locals[i] : &p->locals[i];
   if (*local != SM_KIR_NONE) return *local;
   int slot = s->first_slot + s->segments.slot[i];
@@ -162,12 +179,67 @@ static void load_slots(skeleton *s, int segment, const place *places, int n) {
   }
 }
 
+static bool is_invariant_leaf(const sm_step *step) {
+  return step->kind == SM_STEP_READ || step->kind == SM_STEP_LITERAL || step->kind == SM_STEP_INDEX;
+}
+
+/* What the loop's trips have in common is there before the first one. */
+static void emit_invariants(skeleton *s, const place *p) {
+  const sm_trace_loop *loop = &s->block->loop;
+  for (int32_t i = loop->begin; i < loop->end; i++) {
+    const sm_step *step = &s->block->steps.items[i];
+    if (is_invariant_leaf(step)) (void)value_of(s, p, i);
+    for (int k = 0; k < 3; k++) {
+      bool outside = step->args[k] != SM_NO_LOCAL && step->args[k] < loop->begin;
+      if (outside) (void)value_of(s, p, step->args[k]);
+    }
+  }
+}
+
+/* The trip's row of the table is read once for all vectors of the round. */
+static void emit_row(skeleton *s, const place *p, int32_t trip) {
+  const sm_trace_loop *loop = &s->block->loop;
+  int32_t columns = sm_kir_i64(s->kernel, loop->columns);
+  int32_t row = add(s, s->row, arithmetic(s, SM_KOP_MUL, trip, columns));
+  for (int32_t i = loop->begin; i < loop->end; i++) {
+    const sm_step *step = &s->block->steps.items[i];
+    if (step->kind != SM_STEP_TABLE) continue;
+    int32_t element = arithmetic(s, SM_KOP_ADD, row, sm_kir_i64(s->kernel, step->index));
+    s->locals[i] = widen(s, p, sm_kir_table(s->kernel, step->dtype, element));
+  }
+}
+
+static void emit_loop_begin(skeleton *s, const place *places, int n) {
+  const sm_trace_loop *loop = &s->block->loop;
+  for (int u = 0; u < n; u++) emit_invariants(s, &places[u]);
+  int32_t trip = sm_kir_for(s->kernel, sm_kir_i64(s->kernel, 0), s->trips, 1);
+  for (int32_t i = loop->begin + 1; s->block->steps.items[i].kind == SM_STEP_CARRY; i++) {
+    int32_t start = s->block->steps.items[i].args[0];
+    for (int u = 0; u < n; u++) places[u].locals[i] = sm_kir_carry(s->kernel, value_of(s, &places[u], start));
+  }
+  if (loop->columns) emit_row(s, &places[0], trip);
+}
+
+/* A step that belongs to the loop itself. */
+static void emit_loop_step(skeleton *s, const place *places, int n, int32_t i) {
+  const sm_step *step = &s->block->steps.items[i];
+  for (int u = 0; u < n; u++) {
+    int32_t *locals = places[u].locals;
+    if (step->kind == SM_STEP_NEXT)
+      sm_kir_next(s->kernel, locals[step->args[0]], value_of(s, &places[u], step->args[1]));
+    else if (step->kind == SM_STEP_RESULT) locals[i] = sm_kir_result(s->kernel, locals[step->args[0]]);
+  }
+}
+
 /* The steps of a segment, side by side over the round's vectors, so that one
  * vector's latency is another's time. Leaves are emitted where they are first
  * used. */
 static void emit_steps(skeleton *s, int segment, const place *places, int n) {
   for (int32_t i = s->segments.begin[segment]; i < s->segments.begin[segment + 1]; i++) {
     const sm_step *step = &s->block->steps.items[i];
+    if (step->kind == SM_STEP_LOOP) emit_loop_begin(s, places, n);
+    else if (step->kind == SM_STEP_END) sm_kir_end(s->kernel);
+    else emit_loop_step(s, places, n, i);
     for (int u = 0; u < n; u++) {
       if (step->kind == SM_STEP_COMPUTE) emit_compute(s, &places[u], i);
       else if (step->kind == SM_STEP_WRITE) emit_write(s, &places[u], step);
@@ -175,14 +247,14 @@ static void emit_steps(skeleton *s, int segment, const place *places, int n) {
   }
 }
 
-/* While a tile is worked on, the inputs of the next one come from memory; the
- * processor's own prefetching stops between tiles. Measured: a third less time for
- * a chain of 64 steps. */
-static void emit_prefetches(skeleton *s, const place *p) {
+/* While a tile is worked on, or a round with a loop, the inputs of the next one come
+ * from memory; the processor's own prefetching stops in between. Measured: a third less
+ * time for a chain of 64 steps. */
+static void emit_prefetches(skeleton *s, const place *p, int64_t distance) {
   for (size_t i = 0; i < s->trace->inputs.len; i++) {
     int64_t stride = sm_block_plan_strides(s->plan, (int32_t)i)[s->plan->rank - 1];
     if (stride != 1 || !reads_input(s, (int32_t)i)) continue;
-    int32_t ahead = arithmetic(s, SM_KOP_ADD, p->position, sm_kir_i64(s->kernel, s->tile));
+    int32_t ahead = arithmetic(s, SM_KOP_ADD, p->position, sm_kir_i64(s->kernel, distance));
     sm_kir_prefetch(s->kernel, (int)i, add(s, s->base[i], ahead), p->width);
   }
 }
@@ -205,23 +277,34 @@ static void emit_loop(skeleton *s, int segment, const span *at, int width, int n
         u ? arithmetic(s, SM_KOP_ADD, position, sm_kir_i64(s->kernel, (int64_t)u * width)) : position;
     places[u] = (place){width, own, at->row, at->tile, s->locals + n_steps * (size_t)u};
   }
+  bool rolled = s->block->loop.trips;
+  for (int u = 0; u < n && width > 1 && rolled; u++) emit_prefetches(s, &places[u], (int64_t)width * n);
   load_slots(s, segment, places, n);
   emit_steps(s, segment, places, n);
-  for (int u = 0; u < n && width > 1 && prefetches(s, segment); u++) emit_prefetches(s, &places[u]);
+  for (int u = 0; u < n && width > 1 && prefetches(s, segment); u++) emit_prefetches(s, &places[u], s->tile);
   sm_kir_end(s->kernel);
 }
 
-/* Whole rounds only, or whole vectors and then single elements. */
+/* The rounds of `n` vectors that a span has; `at` becomes what is left. */
+static void emit_whole_rounds(skeleton *s, int segment, span *at, int n) {
+  int32_t round = sm_kir_i64(s->kernel, (int64_t)s->form.width * n);
+  int32_t rounds = arithmetic(s, SM_KOP_TRUNC_DIV, arithmetic(s, SM_KOP_SUB, at->end, at->begin), round);
+  int32_t end = arithmetic(s, SM_KOP_ADD, at->begin, arithmetic(s, SM_KOP_MUL, rounds, round));
+  emit_loop(s, segment, &(span){at->begin, end, at->row, at->tile}, s->form.width, n);
+  at->begin = end;
+}
+
+/* Whole rounds only, or (where latency counts, whole rounds, then) whole vectors and
+ * then single elements. */
 static void emit_segment(skeleton *s, int segment, const span *at) {
   if (s->form.padded) {
     emit_loop(s, segment, at, s->form.width, s->form.unroll);
     return;
   }
-  int32_t width = sm_kir_i64(s->kernel, s->form.width);
-  int32_t vectors = arithmetic(s, SM_KOP_TRUNC_DIV, arithmetic(s, SM_KOP_SUB, at->end, at->begin), width);
-  int32_t middle = arithmetic(s, SM_KOP_ADD, at->begin, arithmetic(s, SM_KOP_MUL, vectors, width));
-  emit_loop(s, segment, &(span){at->begin, middle, at->row, at->tile}, s->form.width, 1);
-  emit_loop(s, segment, &(span){middle, at->end, at->row, at->tile}, 1, 1);
+  span rest = *at;
+  if (s->block->loop.trips && s->form.unroll > 1) emit_whole_rounds(s, segment, &rest, s->form.unroll);
+  emit_whole_rounds(s, segment, &rest, 1);
+  emit_loop(s, segment, &rest, 1, 1);
 }
 
 static void emit_span(skeleton *s, const span *at) {
@@ -244,7 +327,7 @@ static void advance_bases(skeleton *s, int axis, int32_t coordinate) {
     int64_t stride = sm_block_plan_strides(s->plan, (int32_t)i)[axis];
     if (stride == 0 || !reads_input(s, (int32_t)i)) continue;
     int32_t step = coordinate;
-    if (stride != 1) step = arithmetic(s, SM_KOP_MUL, coordinate, add_size(s, axis, (int32_t)i));
+    if (stride != 1) step = arithmetic(s, SM_KOP_MUL, coordinate, add_stride(s, axis, i));
     s->base[i] = add(s, s->base[i], step);
   }
 }
@@ -253,7 +336,7 @@ static void advance_bases(skeleton *s, int axis, int32_t coordinate) {
 static void decode_row(skeleton *s, int32_t row_number) {
   int32_t rest = row_number;
   for (int axis = s->plan->rank - 2; axis > 0; axis--) {
-    int32_t extent = add_size(s, axis, SM_EXTENT);
+    int32_t extent = add_extent(s, axis);
     advance_bases(s, axis, arithmetic(s, SM_KOP_FMOD, rest, extent));
     rest = arithmetic(s, SM_KOP_TRUNC_DIV, rest, extent);
   }
@@ -262,7 +345,7 @@ static void decode_row(skeleton *s, int32_t row_number) {
 
 static void emit_rows(skeleton *s) {
   sm_kir_kernel *k = s->kernel;
-  int32_t extent = add_size(s, s->plan->rank - 1, SM_EXTENT);
+  int32_t extent = add_extent(s, s->plan->rank - 1);
   int32_t first = arithmetic(s, SM_KOP_TRUNC_DIV, sm_kir_chunk_begin(k), extent);
   int32_t last = arithmetic(s, SM_KOP_TRUNC_DIV, sm_kir_chunk_end(k), extent);
   int32_t row_number = sm_kir_for(k, first, last, 1);
@@ -278,7 +361,7 @@ static void begin_inputs(skeleton *s) {
   for (size_t i = 0; i < s->trace->inputs.len; i++) {
     int64_t stride = sm_block_plan_strides(s->plan, (int32_t)i)[s->plan->rank - 1];
     bool other = stride != 0 && stride != 1 && reads_input(s, (int32_t)i);
-    s->inner_stride[i] = other ? add_size(s, s->plan->rank - 1, (int32_t)i) : SM_KIR_NONE;
+    s->inner_stride[i] = other ? add_stride(s, s->plan->rank - 1, i) : SM_KIR_NONE;
     s->base[i] = SM_KIR_NONE;
   }
 }
@@ -287,12 +370,14 @@ static void begin_inputs(skeleton *s) {
  * little of it. */
 enum { SLOT_BYTES = 64 * 1024 };
 
+static bool is_tiled(const skeleton *s) { return s->form.tile && !s->block->loop.trips; }
+
 /* The form's tile, or as many rounds as leave this block's slots within its share. */
 static void fit_tile(skeleton *s) {
   int64_t bytes = 0, share = SLOT_BYTES / (int64_t)s->trace->blocks.len;
   for (int slot = 0; slot < s->segments.n_slots; slot++)
     bytes += (int64_t)smelt_dtype_size(s->segments.dtype[slot]);
-  s->tile = s->form.tile;
+  s->tile = is_tiled(s) ? s->form.tile : 0;
   if (bytes == 0 || bytes * (s->tile + s->form.width) <= share) return;
   int64_t round = (int64_t)s->form.width * s->form.unroll, fits = share / bytes - s->form.width;
   s->tile = (int)(fits - fits % round);
@@ -311,7 +396,7 @@ static void add_slots(skeleton *s) {
 static void emit_block(skeleton *s, sm_arena *arena) {
   size_t n = s->block->steps.len * (size_t)s->form.unroll;
   s->locals = sm_arena_zalloc(arena, n, sizeof *s->locals);
-  if (!s->locals || !sm_segments_cut(s->block, s->form.tile ? s->form.segment : 0, arena, &s->segments)) {
+  if (!s->locals || !sm_segments_cut(s->block, is_tiled(s) ? s->form.segment : 0, arena, &s->segments)) {
     s->failed = true;
     return;
   }
@@ -319,6 +404,8 @@ static void emit_block(skeleton *s, sm_arena *arena) {
   if (s->too_large) return;
   add_slots(s);
   begin_inputs(s);
+  if (s->block->loop.trips) s->trips = add_size(s, SM_SIZE_TRIPS, 0, 0);
+  if (s->block->loop.columns) s->row = add_size(s, SM_SIZE_ROW, 0, 0);
   if (s->plan->rank > 1) emit_rows(s);
   else
     emit_span(s,

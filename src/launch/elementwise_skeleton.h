@@ -14,7 +14,8 @@
  *                through local buffers
  *
  * A round takes one vector, or several side by side where a chain of cheap
- * steps would wait for itself.
+ * steps would wait for itself. A block that has a loop is never tiled: what the loop
+ * carries stays in registers, and a round is over when all its trips are.
  *
  * A *padded* kernel runs whole rounds only; the driver pads what is left. Any
  * other has a loop over single elements behind the vectors. */
@@ -33,7 +34,7 @@ typedef struct sm_elementwise_form {
   bool streaming; /* results bypass the caches */
   bool padded;
   bool interpreted;
-  int cost; /* of the steps of the most expensive block */
+  int64_t work; /* cost of the most expensive block's steps, all trips of loops */
 } sm_elementwise_form;
 
 /* The form for this trace on a device, and that for its interpreter. `streaming`: where
@@ -46,18 +47,23 @@ sm_elementwise_form sm_elementwise_interpreted(const sm_trace *trace, const sm_l
 /* Estimate of one thread's time for a launch, in nanoseconds. */
 int64_t sm_elementwise_ns(const sm_elementwise_form *form, int64_t work_items, uint64_t bytes);
 
-/* What a size argument is: of a block's axis the extent, or the stride of an input. */
-typedef struct sm_size_source {
-  int32_t block, axis;
-  int32_t input; /* SM_EXTENT: the extent */
-} sm_size_source;
+typedef enum sm_size_kind {
+  SM_SIZE_EXTENT, /* of `axis` */
+  SM_SIZE_STRIDE, /* of `input` along `axis` */
+  SM_SIZE_TRIPS,  /* of the loop */
+  SM_SIZE_ROW     /* element of the table where the loop's rows begin */
+} sm_size_kind;
 
-enum { SM_EXTENT = -1 };
+/* What a size argument is, of which block. */
+typedef struct sm_size_source {
+  sm_size_kind kind;
+  int32_t block, axis, input;
+} sm_size_source;
 
 typedef sm_vec(sm_size_source) sm_size_list;
 
 /* The size argument's value in a launch. */
-int64_t sm_size_value(const sm_launch_plan *plan, const sm_size_source *source);
+int64_t sm_size_value(const sm_trace *trace, const sm_launch_plan *plan, const sm_size_source *source);
 
 /* Builds the kernel, which is not verified yet: buffers are the trace's inputs, then its
  * outputs; scalars are the trace's. `sizes` gets what the size arguments are; of `plan`

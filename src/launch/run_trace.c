@@ -195,13 +195,15 @@ static bool fill_arguments(const run *r, const sm_ready_kernel *kernel, sm_launc
   sm_arena *scratch = r->env->scratch;
   sm_kir_span *buffers = sm_arena_alloc(scratch, (t->inputs.len + t->outputs.len) * sizeof *buffers);
   int64_t *sizes = sm_arena_alloc(scratch, kernel->n_sizes * sizeof *sizes);
-  sm_word *scalars = sm_arena_alloc(scratch, t->scalars.len * sizeof *scalars);
+  sm_word *scalars = sm_arena_alloc(scratch, (t->scalars.len + t->table.len) * sizeof *scalars);
   if (!buffers || !sizes || !scalars) return false;
   fill_buffers(r, &t->inputs, buffers);
   fill_buffers(r, &t->outputs, buffers + t->inputs.len);
-  for (size_t i = 0; i < kernel->n_sizes; i++) sizes[i] = sm_size_value(&r->plan, &kernel->sizes[i]);
+  for (size_t i = 0; i < kernel->n_sizes; i++) sizes[i] = sm_size_value(t, &r->plan, &kernel->sizes[i]);
   for (size_t i = 0; i < t->scalars.len; i++)
     scalars[i] = sm_trace_scalar_word(r->on->segment, &t->scalars.items[i]);
+  for (size_t i = 0; i < t->table.len; i++)
+    scalars[t->scalars.len + i] = sm_trace_scalar_word(r->on->segment, &t->table.items[i]);
   launch->buffers = buffers;
   launch->sizes = sizes;
   launch->scalars = scalars;
@@ -214,6 +216,7 @@ static smelt_status launch_kernel(const run *r, const sm_ready_kernel *kernel, s
   sm_launch launch = {.n_buffers = r->trace->inputs.len + r->trace->outputs.len,
                       .n_sizes = kernel->n_sizes,
                       .n_scalars = r->trace->scalars.len,
+                      .n_table = r->trace->table.len,
                       .work_items = r->plan.work_items,
                       .grain = form->padded ? (int64_t)form->width * form->unroll : r->plan.grain,
                       .padded = form->padded,

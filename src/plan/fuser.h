@@ -41,7 +41,8 @@ typedef struct sm_fuser_settings {
 } sm_fuser_settings;
 
 typedef struct sm_limits {
-  int max_ops;      /* recorded operations in a kernel */
+  int max_ops;      /* records in a kernel */
+  bool exact;       /* every record counts; otherwise what repeats counts once */
   int max_bindings; /* buffers a kernel may bind, metadata included */
 } sm_limits;
 

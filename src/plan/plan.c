@@ -4,9 +4,11 @@
  * members are lists linked through `next`, and bitsets for convexity. */
 #include "plan/plan.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/cut.h"
 #include "plan/plan_graph.h"
 
 typedef struct edge {
@@ -47,20 +49,22 @@ static int list_members(const search *s, const uint64_t *members) {
   return n;
 }
 
-static sm_fit fit_members(const search *s, const sm_fuser *fuser, const uint64_t *members) {
+static sm_fit fit_list(const search *s, const sm_fuser *fuser, const uint32_t *ops, int n,
+                       const sm_limits *limits) {
   sm_candidate candidate = {.segment = s->graph.segment,
-                            .ops = s->list,
-                            .n_ops = list_members(s, members),
+                            .ops = ops,
+                            .n_ops = n,
                             .uses = s->graph.uses,
                             .scratch = s->value_scratch};
-  return fuser->fit(&candidate, &s->options->limits);
+  return fuser->fit(&candidate, limits);
 }
 
-static sm_fit fit_union(const search *s, uint32_t a, uint32_t b) {
+static sm_fit fit_union(const search *s, uint32_t a, uint32_t b, const sm_limits *limits) {
   uint64_t *both = s->contract_scratch;
   memcpy(both, members_of(s, a), s->graph.words * sizeof *both);
   sm_bitset_union(both, members_of(s, b), s->graph.words);
-  return fit_members(s, s->fuser[a], both);
+  int n = list_members(s, both);
+  return fit_list(s, s->fuser[a], s->list, n, limits);
 }
 
 /* --- Merging -------------------------------------------------------------------------- */
@@ -78,13 +82,13 @@ static void merge(search *s, uint32_t a, uint32_t b, int bindings) {
 }
 
 /* The reason why clusters a and b cannot be one, cheapest question first. */
-static sm_fit try_merge(const search *s, uint32_t a, uint32_t b) {
+static sm_fit try_merge(const search *s, uint32_t a, uint32_t b, const sm_limits *limits) {
   if (!s->options->fusion) return (sm_fit){.reason = SM_REASON_FUSION_OFF};
   if (!s->fuser[a] || s->fuser[a] != s->fuser[b]) return (sm_fit){.reason = SM_REASON_VARIANT};
   if (!sm_graph_convex(&s->graph, a, b, members_of(s, a), members_of(s, b))) {
     return (sm_fit){.reason = SM_REASON_PATH};
   }
-  return fit_union(s, a, b);
+  return fit_union(s, a, b, limits);
 }
 
 static void refuse(search *s, uint32_t producer, uint32_t consumer, sm_fit fit) {
@@ -101,12 +105,15 @@ static void forget_healed(sm_plan *plan, const uint32_t *root) {
   plan->n_refusals = kept;
 }
 
+/* Clusters that become too long are cut when all are known (plan/cut.h). */
 static void contract_edges(search *s) {
+  sm_limits limits = s->options->limits;
+  limits.max_ops = INT_MAX;
   for (size_t i = 0; i < s->n_edges; i++) {
     const edge *e = &s->edges[i];
     uint32_t a = s->root[e->producer], b = s->root[e->consumer];
     if (a == b) continue;
-    sm_fit fit = try_merge(s, a, b);
+    sm_fit fit = try_merge(s, a, b, &limits);
     if (fit.reason == SM_REASON_NONE) merge(s, a, b, fit.bindings);
     else refuse(s, e->producer, e->consumer, fit);
   }
@@ -123,7 +130,7 @@ static bool independent(const search *s, uint32_t a, uint32_t b) {
 static void join_into(search *s, uint32_t root) {
   for (uint32_t op = root + 1; op < s->graph.n_ops; op++) {
     if (s->root[op] != op || !s->n_members[op] || !independent(s, root, op)) continue;
-    sm_fit fit = try_merge(s, root, op);
+    sm_fit fit = try_merge(s, root, op, &s->options->limits);
     if (fit.reason == SM_REASON_NONE) merge(s, root, op, fit.bindings);
   }
 }
@@ -213,7 +220,7 @@ static void start_clusters(search *s) {
     sm_bitset_add(members_of(s, op), op);
     s->n_members[op] = 1;
     sm_fit fit = {.reason = SM_REASON_VARIANT};
-    if (s->fuser[op]) fit = fit_members(s, s->fuser[op], members_of(s, op));
+    if (s->fuser[op]) fit = fit_list(s, s->fuser[op], &op, 1, &s->options->limits);
     if (fit.reason != SM_REASON_NONE) s->fuser[op] = NULL;
     s->bindings[op] = fit.bindings;
     s->alone[op] = fit.reason;
@@ -233,16 +240,17 @@ static bool ready(const search *s, uint32_t root, const uint64_t *emitted) {
   return true;
 }
 
+static void count_uses(const sm_op *record, uint32_t *uses) {
+  for (int k = 0; k < record->n_operands; k++) {
+    if (!record->operands[k].is_scalar) uses[record->operands[k].use.value]++;
+  }
+}
+
 /* Results that live on, or that other clusters read, are stored. */
 static void mark_written(search *s, const sm_cluster *c) {
   const sm_segment *seg = s->graph.segment;
   uint32_t *inside = s->value_scratch; /* uses within the cluster */
-  for (int i = 0; i < c->n_ops; i++) {
-    const sm_op *record = &seg->ops.items[c->ops[i]];
-    for (int k = 0; k < record->n_operands; k++) {
-      if (!record->operands[k].is_scalar) inside[record->operands[k].use.value]++;
-    }
-  }
+  for (int i = 0; i < c->n_ops; i++) count_uses(&seg->ops.items[c->ops[i]], inside);
   for (int i = 0; i < c->n_ops; i++) {
     uint32_t out = seg->ops.items[c->ops[i]].out;
     s->plan->written[out] = seg->values.items[out].live || s->graph.uses[out] > inside[out];
@@ -261,18 +269,69 @@ static void mark_reads(search *s, const sm_cluster *c) {
   }
 }
 
-static bool emit_cluster(search *s, uint32_t root) {
+static bool add_cluster(search *s, uint32_t root, const uint32_t *ops, int n, int bindings) {
   sm_plan *plan = s->plan;
   sm_cluster *c = &plan->clusters[plan->n_clusters];
-  *c = (sm_cluster){.fuser = s->fuser[root], .n_ops = s->n_members[root], .bindings = s->bindings[root]};
+  *c = (sm_cluster){.fuser = s->fuser[root], .n_ops = n, .bindings = bindings};
   if (!c->fuser) c->refused = s->alone[root];
-  list_members(s, members_of(s, root));
-  c->ops = sm_arena_copy(&plan->arena, s->list, (size_t)c->n_ops * sizeof *c->ops);
+  c->ops = sm_arena_copy(&plan->arena, ops, (size_t)n * sizeof *ops);
   if (!c->ops) return false;
   mark_written(s, c);
   mark_reads(s, c);
   plan->n_clusters++;
   return true;
+}
+
+/* Which results of the list are wanted outside of it. */
+static const bool *find_escapes(const search *s, const uint32_t *ops, int n) {
+  const sm_segment *seg = s->graph.segment;
+  bool *escapes = sm_arena_zalloc(s->scratch, seg->values.len, sizeof *escapes);
+  uint32_t *inside = s->value_scratch;
+  for (int i = 0; escapes && i < n; i++) count_uses(&seg->ops.items[ops[i]], inside);
+  for (int i = 0; escapes && i < n; i++) {
+    uint32_t out = seg->ops.items[ops[i]].out;
+    escapes[out] = seg->values.items[out].live || s->graph.uses[out] > inside[out];
+  }
+  memset(inside, 0, seg->values.len * sizeof *inside);
+  return escapes;
+}
+
+/* The first kernel of what is left of a cluster. What is carried over may be too much
+ * for the bindings; one record alone never is. */
+static bool emit_piece(search *s, uint32_t root, const uint32_t *ops, int n, const bool *escapes,
+                       int *taken) {
+  const sm_limits *limits = &s->options->limits;
+  sm_limits any_length = *limits;
+  any_length.max_ops = INT_MAX;
+  if (!sm_cut_find(s->graph.segment, ops, n, limits, escapes, s->scratch, taken)) return false;
+  sm_fit fit = fit_list(s, s->fuser[root], ops, *taken, &any_length);
+  while (fit.reason != SM_REASON_NONE && *taken > 1) {
+    --*taken;
+    fit = fit_list(s, s->fuser[root], ops, *taken, &any_length);
+  }
+  return add_cluster(s, root, ops, *taken, fit.bindings);
+}
+
+/* Records of a cluster ascend, so whatever part of it comes first can run first. */
+static bool emit_cluster(search *s, uint32_t root) {
+  int n = list_members(s, members_of(s, root));
+  if (n <= s->options->limits.max_ops || !s->fuser[root])
+    return add_cluster(s, root, s->list, n, s->bindings[root]);
+  const bool *escapes = find_escapes(s, s->list, n);
+  for (int done = 0, taken; done < n; done += taken) {
+    if (!escapes || !emit_piece(s, root, s->list + done, n - done, escapes, &taken)) return false;
+  }
+  return true;
+}
+
+/* Edges that were contracted and then cut. */
+static void refuse_cut_edges(search *s) {
+  for (size_t i = 0; i < s->n_edges; i++) {
+    const edge *e = &s->edges[i];
+    bool together = s->root[e->producer] == s->root[e->consumer];
+    if (together && s->plan->cluster_of[e->producer] != s->plan->cluster_of[e->consumer])
+      refuse(s, e->producer, e->consumer, (sm_fit){SM_REASON_OPS, s->bindings[s->root[e->producer]]});
+  }
 }
 
 static bool dies_in(const search *s, uint32_t v, uint32_t cluster) {
@@ -314,6 +373,7 @@ static smelt_status order_clusters(search *s, smelt_error *err) {
     sm_bitset_union(emitted, members_of(s, root), s->graph.words);
     if (!emit_cluster(s, root)) return sm_error_memory(err, "a plan");
   }
+  refuse_cut_edges(s);
   return list_dying(s) ? SMELT_OK : sm_error_memory(err, "a plan");
 }
 

@@ -12,7 +12,8 @@
  * own. Edges are then contracted greedily: larger carried tensors first, then
  * those that save more reads, then by operation index; an edge is refused with
  * a reason if the fuser's limits, the shapes or convexity forbid it. Afterwards
- * independent clusters of one shape join in operation order. With fusion off
+ * independent clusters of one shape join in operation order. Clusters that are too
+ * long for one kernel are cut (plan/cut.h). With fusion off
  * nothing is merged. Finally clusters are ordered topologically, ties by lowest
  * operation index; this order is the execution order.
  *

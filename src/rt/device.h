@@ -39,8 +39,8 @@ typedef struct sm_launch {
   size_t n_buffers;
   const int64_t *sizes;
   size_t n_sizes;
-  const sm_word *scalars;
-  size_t n_scalars;
+  const sm_word *scalars; /* the arguments, then the table */
+  size_t n_scalars, n_table;
   int64_t work_items;
   int64_t grain; /* chunks begin and end at multiples of this */
   /* A padded kernel runs whole grains only; what is left is run on copies that

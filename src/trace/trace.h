@@ -13,6 +13,11 @@
  * segment and holds no sizes and no scalar values, so that it serves every
  * segment with the same relative form (ir/relative.h).
  *
+ * A block may hold one *loop*, which runs its steps `trips` times: what the program
+ * recorded unrolled (plan/roll.h). Its CARRYs are what a trip begins with, its NEXTs what
+ * the next one does, RESULTs what the last one leaves. Scalars of a loop are rows of
+ * the *table*, a row a trip.
+ *
  * Invariants. Arguments of a step are earlier locals of the same block. A value
  * is read at most once per block, into one local. Blocks are independent of
  * each other.
@@ -34,7 +39,13 @@ typedef enum sm_step_kind {
   SM_STEP_LITERAL,
   SM_STEP_INDEX,   /* flat row-major position in the block, i64 */
   SM_STEP_COMPUTE, /* kop of args */
-  SM_STEP_WRITE    /* args[0] to output `index`; defines nothing */
+  SM_STEP_WRITE,   /* args[0] to output `index`; defines nothing */
+  SM_STEP_TABLE,   /* column `index` of the trip's row of the table */
+  SM_STEP_LOOP,    /* begins the loop; defines nothing */
+  SM_STEP_CARRY,   /* what the trip begins with; the first one with args[0] */
+  SM_STEP_NEXT,    /* the CARRY args[0] is args[1] in the next trip; defines nothing */
+  SM_STEP_END,     /* ends the loop; defines nothing */
+  SM_STEP_RESULT   /* what the last trip has left in the CARRY args[0] */
 } sm_step_kind;
 
 typedef struct sm_step {
@@ -46,8 +57,17 @@ typedef struct sm_step {
   sm_word literal;
 } sm_step;
 
+/* A block's loop, from the step LOOP to the step END. */
+typedef struct sm_trace_loop {
+  int32_t begin, end;
+  int32_t trips;   /* 0: there is no loop */
+  int32_t columns; /* of the table */
+  int32_t row;     /* index in the table where the first row begins */
+} sm_trace_loop;
+
 typedef struct sm_block {
   uint32_t space; /* the value whose shape is the index space */
+  sm_trace_loop loop;
   sm_vec(sm_step) steps;
 } sm_block;
 
@@ -76,7 +96,7 @@ typedef struct sm_trace {
   const uint32_t *ops; /* the records it was built from */
   int n_ops;
   sm_trace_values inputs, outputs;
-  sm_vec(sm_trace_scalar) scalars;
+  sm_vec(sm_trace_scalar) scalars, table;
   sm_vec(sm_block) blocks;
   sm_vec(sm_trace_reuse) reuses; /* by input */
 } sm_trace;
@@ -92,6 +112,11 @@ void sm_trace_free(sm_trace *trace, const sm_allocator *allocator);
 /* trace_reuse.c: fills in `reuses` of a trace that is complete otherwise. False when
  * memory is exhausted. */
 bool sm_trace_find_reuses(sm_trace *trace, const sm_allocator *allocator);
+
+/* Whether step `i` is inside the loop, LOOP and END included. */
+static inline bool sm_block_in_loop(const sm_block *block, int32_t i) {
+  return block->loop.trips && i >= block->loop.begin && i <= block->loop.end;
+}
 
 static inline const sm_shape *sm_block_shape(const sm_segment *segment, const sm_block *block) {
   return &segment->values.items[block->space].shape;

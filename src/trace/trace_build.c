@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One pass over the records. Each connected part of the cluster becomes a
- * block of its own; a record belongs to the block of the values it uses. */
+ * Each connected part of the cluster becomes a block of its own; its records are
+ * lowered in order, and where they repeat once for all trips. */
 #include <string.h>
 
 #include "base/error.h"
 #include "ir/expr.h"
+#include "plan/roll.h"
 #include "trace/trace.h"
 
 typedef struct builder {
   const sm_segment *segment;
   const sm_allocator *allocator;
   sm_trace *trace;
+  sm_arena *scratch;
   int32_t *part;       /* by record position in trace->ops: representative of its part */
-  int32_t *block_of;   /* by record position: its block, once it has one */
+  uint32_t *part_ops;  /* the records of the part that is being lowered */
+  int32_t *carry;      /* for the roll that is being lowered */
   int32_t *local_of;   /* by value: its local in the block of its producer */
   const bool *written; /* by value: it is stored; NULL: every result is */
   smelt_mode mode;
@@ -66,14 +69,15 @@ static int32_t push(builder *b, sm_block *block, sm_step step) {
 }
 
 /* An equal step that is there already: reads, literals, the index and casts of the
- * builder's own are shared. */
+ * builder's own are shared. What a loop has computed is gone when it has ended. */
 static int32_t find_step(const sm_block *block, const sm_step *step) {
-  for (size_t i = 0; i < block->steps.len; i++) {
+  for (int32_t i = 0; i < (int32_t)block->steps.len; i++) {
     const sm_step *s = &block->steps.items[i];
+    if (s->kind == SM_STEP_COMPUTE && block->loop.end && sm_block_in_loop(block, i)) continue;
     if (s->kind == step->kind && s->dtype == step->dtype && s->index == step->index &&
         s->literal.bits == step->literal.bits && s->kop == step->kop &&
         memcmp(s->args, step->args, sizeof s->args) == 0) {
-      return (int32_t)i;
+      return i;
     }
   }
   return SM_NO_LOCAL;
@@ -201,6 +205,21 @@ static bool read_operands(lowering *l) {
   return true;
 }
 
+/* The steps of a record whose operands are there. */
+static smelt_status lower_operation(lowering *l, smelt_error *err) {
+  sm_expr expr;
+  smelt_dtype dtypes[8];
+  builder *b = l->b;
+  smelt_dtype result = b->segment->values.items[l->op->out].dtype;
+  for (int k = 0; k < l->op->n_operands; k++) dtypes[k] = l->op->operands[k].dtype;
+  const char *source = sm_op_row_of((sm_opcode)l->op->code)->expr;
+  SM_TRY(sm_expr_compile(source, dtypes, l->op->n_operands, result, &expr, err));
+  bool ok = lower_steps(l, &expr);
+  if (ok) b->local_of[l->op->out] = lower_arg(l, &expr.result);
+  ok = ok && b->local_of[l->op->out] != SM_NO_LOCAL;
+  return ok ? SMELT_OK : sm_error_memory(err, "a trace");
+}
+
 /* Later records use what is stored; in fast mode what was computed. */
 static bool write_result(builder *b, sm_block *block, uint32_t v) {
   const sm_value *value = &b->segment->values.items[v];
@@ -219,48 +238,191 @@ static bool write_result(builder *b, sm_block *block, uint32_t v) {
 }
 
 static smelt_status lower_record(builder *b, sm_block *block, const sm_op *op, smelt_error *err) {
-  sm_expr expr;
-  smelt_dtype dtypes[8];
-  smelt_dtype result = b->segment->values.items[op->out].dtype;
-  for (int k = 0; k < op->n_operands; k++) dtypes[k] = op->operands[k].dtype;
-  const char *source = sm_op_row_of((sm_opcode)op->code)->expr;
-  SM_TRY(sm_expr_compile(source, dtypes, op->n_operands, result, &expr, err));
   lowering l = {.b = b, .block = block, .op = op};
-  if (!read_operands(&l) || !lower_steps(&l, &expr)) return sm_error_memory(err, "a trace");
-  b->local_of[op->out] = lower_arg(&l, &expr.result);
-  if (b->local_of[op->out] == SM_NO_LOCAL) return sm_error_memory(err, "a trace");
+  if (!read_operands(&l)) return sm_error_memory(err, "a trace");
+  SM_TRY(lower_operation(&l, err));
   return write_result(b, block, op->out) ? SMELT_OK : sm_error_memory(err, "a trace");
+}
+
+/* --- Loops ----------------------------------------------------------------------------- */
+
+/* A roll that is being lowered: positions count in `ops`, the records of its part. */
+typedef struct rolling {
+  builder *b;
+  sm_block *block;
+  const uint32_t *ops;
+  sm_roll roll;
+  int32_t *carry; /* by place in the period: the CARRY of its result, or NO_LOCAL */
+} rolling;
+
+static const sm_op *record_of(const rolling *r, int trip, int place) {
+  return &r->b->segment->ops.items[r->ops[r->roll.first + trip * r->roll.period + place]];
+}
+
+/* The place of the record that defines `v` in this trip, or -1. */
+static int place_of(const rolling *r, int trip, uint32_t v) {
+  for (int place = 0; place < r->roll.period; place++) {
+    if (record_of(r, trip, place)->out == v) return place;
+  }
+  return -1;
+}
+
+/* Half values stay f32 from trip to trip where they would between records. */
+static int32_t widen_carried(rolling *r, int32_t local) {
+  bool widens =
+      local != SM_NO_LOCAL && sm_dtype_is_half(dtype_of(r->block, local)) && r->b->mode != SMELT_MODE_STRICT;
+  return widens ? cast(r->b, r->block, local, SMELT_F32) : local;
+}
+
+/* The local that `place`'s carried result has before the first trip is put where its CARRY
+ * will be. */
+static bool start_carried(rolling *r, int place) {
+  const sm_op *first = record_of(r, 0, place), *second = record_of(r, 1, place);
+  for (int k = 0; k < second->n_operands; k++) {
+    if (second->operands[k].is_scalar) continue;
+    int carried = place_of(r, 0, second->operands[k].use.value);
+    if (carried < 0 || r->carry[carried] != SM_NO_LOCAL) continue;
+    r->carry[carried] = widen_carried(r, read_value(r->b, r->block, first->operands[k].use.value));
+    if (r->carry[carried] == SM_NO_LOCAL) return false;
+  }
+  return true;
+}
+
+static sm_step make_step(sm_step_kind kind, smelt_dtype dtype, int32_t a, int32_t b) {
+  return (sm_step){.kind = kind, .dtype = dtype, .args = {a, b, SM_NO_LOCAL}};
+}
+
+static bool begin_loop(rolling *r) {
+  for (int place = 0; place < r->roll.period; place++) {
+    if (!start_carried(r, place)) return false;
+  }
+  int32_t begin = push(r->b, r->block, make_leaf(SM_STEP_LOOP, SMELT_I64, 0));
+  r->block->loop =
+      (sm_trace_loop){.begin = begin, .trips = r->roll.trips, .row = (int32_t)r->b->trace->table.len};
+  for (int place = 0; place < r->roll.period && begin != SM_NO_LOCAL; place++) {
+    int32_t start = r->carry[place];
+    if (start == SM_NO_LOCAL) continue;
+    r->carry[place] =
+        push(r->b, r->block, make_step(SM_STEP_CARRY, dtype_of(r->block, start), start, SM_NO_LOCAL));
+    if (r->carry[place] == SM_NO_LOCAL) return false;
+  }
+  return begin != SM_NO_LOCAL;
+}
+
+/* An operand of the loop's body, as the second trip has it. */
+static int32_t loop_operand(rolling *r, const sm_operand *o) {
+  if (o->is_scalar) return push(r->b, r->block, make_leaf(SM_STEP_TABLE, o->dtype, r->block->loop.columns++));
+  int place = place_of(r, 0, o->use.value);
+  return place >= 0 ? r->carry[place] : read_value(r->b, r->block, o->use.value);
+}
+
+static smelt_status lower_body(rolling *r, smelt_error *err) {
+  for (int place = 0; place < r->roll.period; place++) {
+    lowering l = {.b = r->b, .block = r->block, .op = record_of(r, 1, place)};
+    for (int k = 0; k < l.op->n_operands; k++) {
+      l.operands[k] = loop_operand(r, &l.op->operands[k]);
+      if (l.operands[k] == SM_NO_LOCAL) return sm_error_memory(err, "a trace");
+    }
+    SM_TRY(lower_operation(&l, err));
+  }
+  return SMELT_OK;
+}
+
+static bool fill_table(rolling *r) {
+  for (int trip = 0; trip < r->roll.trips; trip++) {
+    for (int place = 0; place < r->roll.period; place++) {
+      const sm_op *op = record_of(r, trip, place);
+      for (int k = 0; k < op->n_operands; k++) {
+        sm_trace_scalar scalar = {(uint32_t)(op - r->b->segment->ops.items), k, op->operands[k].dtype};
+        if (op->operands[k].is_scalar && !sm_vec_push(r->b->allocator, &r->b->trace->table, scalar))
+          return false;
+      }
+    }
+  }
+  return true;
+}
+
+static bool end_loop(rolling *r) {
+  int last = r->roll.trips - 1;
+  for (int place = 0; place < r->roll.period; place++) {
+    if (r->carry[place] == SM_NO_LOCAL) continue;
+    int32_t value = widen_carried(r, r->b->local_of[record_of(r, 1, place)->out]);
+    sm_step next = make_step(SM_STEP_NEXT, SMELT_I64, r->carry[place], value);
+    if (value == SM_NO_LOCAL || push(r->b, r->block, next) == SM_NO_LOCAL) return false;
+  }
+  r->block->loop.end = push(r->b, r->block, make_leaf(SM_STEP_END, SMELT_I64, 0));
+  for (int place = 0; place < r->roll.period && r->block->loop.end != SM_NO_LOCAL; place++) {
+    if (r->carry[place] == SM_NO_LOCAL) continue;
+    smelt_dtype dtype = dtype_of(r->block, r->carry[place]);
+    int32_t result = push(r->b, r->block, make_step(SM_STEP_RESULT, dtype, r->carry[place], SM_NO_LOCAL));
+    r->b->local_of[record_of(r, last, place)->out] = result;
+    if (result == SM_NO_LOCAL) return false;
+  }
+  return r->block->loop.end != SM_NO_LOCAL;
+}
+
+/* Only results of the last trip can be wanted, and only carried ones. */
+static bool write_results(rolling *r) {
+  for (int place = 0; place < r->roll.period; place++) {
+    bool carried = r->carry[place] != SM_NO_LOCAL;
+    if (carried && !write_result(r->b, r->block, record_of(r, r->roll.trips - 1, place)->out)) return false;
+  }
+  return true;
+}
+
+static smelt_status lower_roll(rolling *r, smelt_error *err) {
+  for (int place = 0; place < r->roll.period; place++) r->carry[place] = SM_NO_LOCAL;
+  if (!begin_loop(r)) return sm_error_memory(err, "a trace");
+  SM_TRY(lower_body(r, err));
+  if (!fill_table(r) || !end_loop(r) || !write_results(r)) return sm_error_memory(err, "a trace");
+  return SMELT_OK;
 }
 
 /* --- The trace ------------------------------------------------------------------------- */
 
-static bool open_block(builder *b, int32_t i) {
-  int32_t part = find_part(b, i);
-  if (part == i) {
-    sm_block block = {.space = record_at(b, i)->out};
-    if (!sm_vec_push(b->allocator, &b->trace->blocks, block)) return false;
-    b->block_of[i] = (int32_t)b->trace->blocks.len - 1;
+/* The records of the part that begins at position `root`. */
+static int list_part(builder *b, int32_t root) {
+  int n = 0;
+  for (int32_t i = root; i < b->trace->n_ops; i++) {
+    if (find_part(b, i) == root) b->part_ops[n++] = b->trace->ops[i];
   }
-  b->block_of[i] = b->block_of[part];
-  return true;
+  return n;
+}
+
+static smelt_status lower_part(builder *b, sm_block *block, int n, smelt_error *err) {
+  sm_roll roll = {0};
+  if (b->written && !sm_roll_find(b->segment, b->part_ops, n, b->written, b->scratch, &roll))
+    return sm_error_memory(err, "a trace");
+  for (int i = 0; i < n; i++) {
+    if (roll.trips && i == roll.first) {
+      rolling r = {.b = b, .block = block, .ops = b->part_ops, .roll = roll, .carry = b->carry};
+      SM_TRY(lower_roll(&r, err));
+      i += roll.trips * roll.period - 1;
+    } else {
+      SM_TRY(lower_record(b, block, &b->segment->ops.items[b->part_ops[i]], err));
+    }
+  }
+  return SMELT_OK;
 }
 
 static smelt_status build(builder *b, smelt_error *err) {
   connect_parts(b);
   for (int32_t i = 0; i < b->trace->n_ops; i++) {
-    if (!open_block(b, i)) return sm_error_memory(err, "a trace");
-    sm_block *block = &b->trace->blocks.items[b->block_of[i]];
-    SM_TRY(lower_record(b, block, record_at(b, i), err));
+    if (find_part(b, i) != i) continue;
+    sm_block block = {.space = record_at(b, i)->out};
+    if (!sm_vec_push(b->allocator, &b->trace->blocks, block)) return sm_error_memory(err, "a trace");
+    SM_TRY(lower_part(b, &b->trace->blocks.items[b->trace->blocks.len - 1], list_part(b, i), err));
   }
   return sm_trace_find_reuses(b->trace, b->allocator) ? SMELT_OK : sm_error_memory(err, "a trace");
 }
 
-static bool allocate(builder *b, sm_arena *arena) {
+static bool allocate(builder *b) {
   size_t n_ops = (size_t)b->trace->n_ops;
-  b->part = sm_arena_zalloc(arena, n_ops, sizeof *b->part);
-  b->block_of = sm_arena_zalloc(arena, n_ops, sizeof *b->block_of);
-  b->local_of = sm_arena_zalloc(arena, b->segment->values.len, sizeof *b->local_of);
-  return b->part && b->block_of && b->local_of;
+  b->part = sm_arena_zalloc(b->scratch, n_ops, sizeof *b->part);
+  b->part_ops = sm_arena_zalloc(b->scratch, n_ops, sizeof *b->part_ops);
+  b->carry = sm_arena_zalloc(b->scratch, n_ops, sizeof *b->carry);
+  b->local_of = sm_arena_zalloc(b->scratch, b->segment->values.len, sizeof *b->local_of);
+  return b->part && b->part_ops && b->carry && b->local_of;
 }
 
 smelt_status sm_trace_build(const sm_segment *segment, const uint32_t *ops, int n_ops, const bool *written,
@@ -268,10 +430,15 @@ smelt_status sm_trace_build(const sm_segment *segment, const uint32_t *ops, int 
   memset(out, 0, sizeof *out);
   out->ops = ops;
   out->n_ops = n_ops;
-  builder b = {.segment = segment, .allocator = allocator, .trace = out, .written = written, .mode = mode};
   sm_arena scratch;
   sm_arena_init(&scratch, allocator);
-  smelt_status status = allocate(&b, &scratch) ? build(&b, err) : sm_error_memory(err, "a trace");
+  builder b = {.segment = segment,
+               .allocator = allocator,
+               .scratch = &scratch,
+               .trace = out,
+               .written = written,
+               .mode = mode};
+  smelt_status status = allocate(&b) ? build(&b, err) : sm_error_memory(err, "a trace");
   sm_arena_free(&scratch);
   return status;
 }
@@ -282,5 +449,6 @@ void sm_trace_free(sm_trace *trace, const sm_allocator *allocator) {
   sm_vec_free(allocator, &trace->inputs);
   sm_vec_free(allocator, &trace->outputs);
   sm_vec_free(allocator, &trace->scalars);
+  sm_vec_free(allocator, &trace->table);
   sm_vec_free(allocator, &trace->reuses);
 }

@@ -34,22 +34,55 @@ static void print_definition(sm_text *text, const sm_segment *segment, const sm_
       sm_text_add(text, sm_kop_info_of(step->kop)->name);
       print_args(text, step);
       break;
+    case SM_STEP_TABLE:
+      sm_text_addf(text, "table column %" PRId32, step->index);
+      break;
+    case SM_STEP_CARRY:
+      sm_text_add(text, "carry");
+      print_args(text, step);
+      break;
+    case SM_STEP_RESULT:
+      sm_text_add(text, "result");
+      print_args(text, step);
+      break;
     case SM_STEP_WRITE:
+    case SM_STEP_LOOP:
+    case SM_STEP_NEXT:
+    case SM_STEP_END:
       break;
   }
 }
 
-static void print_step(sm_text *text, const sm_segment *segment, const sm_trace *trace, size_t local,
-                       const sm_step *step) {
-  if (step->kind == SM_STEP_WRITE) {
-    sm_text_add(text, "  write ");
-    print_value(text, segment, &trace->outputs.items[step->index]);
-    sm_text_addf(text, " = l%" PRId32 "\n", step->args[0]);
-    return;
+static void print_write(sm_text *text, const sm_segment *segment, const sm_trace *trace,
+                        const sm_step *step) {
+  sm_text_add(text, "write ");
+  print_value(text, segment, &trace->outputs.items[step->index]);
+  sm_text_addf(text, " = l%" PRId32 "\n", step->args[0]);
+}
+
+static void print_step(sm_text *text, const sm_segment *segment, const sm_trace *trace, const sm_block *block,
+                       int32_t local) {
+  const sm_step *step = &block->steps.items[local];
+  bool inside = sm_block_in_loop(block, local) && local != block->loop.begin && local != block->loop.end;
+  sm_text_add(text, inside ? "    " : "  ");
+  switch (step->kind) {
+    case SM_STEP_WRITE:
+      print_write(text, segment, trace, step);
+      break;
+    case SM_STEP_LOOP:
+      sm_text_addf(text, "loop %" PRId32 " times {\n", block->loop.trips);
+      break;
+    case SM_STEP_NEXT:
+      sm_text_addf(text, "next l%" PRId32 " = l%" PRId32 "\n", step->args[0], step->args[1]);
+      break;
+    case SM_STEP_END:
+      sm_text_add(text, "}\n");
+      break;
+    default:
+      sm_text_addf(text, "l%" PRId32 " %s = ", local, smelt_dtype_name(step->dtype));
+      print_definition(text, segment, trace, step);
+      sm_text_add(text, "\n");
   }
-  sm_text_addf(text, "  l%zu %s = ", local, smelt_dtype_name(step->dtype));
-  print_definition(text, segment, trace, step);
-  sm_text_add(text, "\n");
 }
 
 void sm_trace_print(sm_text *text, const sm_segment *segment, const sm_trace *trace) {
@@ -58,6 +91,6 @@ void sm_trace_print(sm_text *text, const sm_segment *segment, const sm_trace *tr
     sm_text_addf(text, "block %zu over ", b);
     sm_shape_print(text, sm_block_shape(segment, block));
     sm_text_add(text, "\n");
-    for (size_t i = 0; i < block->steps.len; i++) print_step(text, segment, trace, i, &block->steps.items[i]);
+    for (int32_t i = 0; i < (int32_t)block->steps.len; i++) print_step(text, segment, trace, block, i);
   }
 }

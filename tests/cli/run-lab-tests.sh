@@ -186,7 +186,8 @@ holds 'lab drop --device ref' "$out" grep -qx -- '--- launches since start: 0' <
 # --- chain ----------------------------------------------------------------------------
 
 # chain_shows MAX_OPS N SHAPE OPTION...: one block for each MAX_OPS operations. A
-# kernel of one operation has its name.
+# kernel of one operation has its name. A chain repeats, so by default one kernel
+# takes all of it, up to the 512 operations of a segment.
 chain_shows() {
   local max_ops=$1 n=$2 shape=$3 count lines='' at=0 size launches=0
   count=$(elements "$shape")
@@ -207,11 +208,11 @@ $lines
 --- result
 --- equal to ref bit for bit: $count element(s)" chain "$n" "${@:4}"
 }
-chain_of_100() { chain_shows 256 100 "$@"; }
+chain_of_100() { chain_shows 512 100 "$@"; }
 chain_cut_at_65() { chain_shows 65 100 "$@" --max-ops 65; }
 each_input chain_of_100
 each_input chain_cut_at_65
-for n in 0 1 2 3 99 101 256 257 511; do chain_shows 256 "$n" 2,2; done
+for n in 0 1 2 3 99 101 256 257 511; do chain_shows 512 "$n" 2,2; done
 for limit in 1 2 64 99 100 101; do chain_shows "$limit" 100 3 --shape 3 --max-ops "$limit" --seed 5; done
 
 lab chain 100

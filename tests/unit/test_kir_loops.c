@@ -23,6 +23,7 @@ typedef struct memory {
 typedef struct arguments {
   const int64_t *sizes;
   const sm_word *scalars;
+  int64_t n_table; /* scalars behind the arguments */
   int64_t begin, end;
 } arguments;
 
@@ -41,7 +42,12 @@ static void evaluate(const sm_kir_kernel *k, arguments args, memory *m) {
   smelt_error err;
   sm_kir_span spans[MAX_BUFFERS];
   for (int i = 0; i < MAX_BUFFERS; i++) spans[i] = (sm_kir_span){m->bytes[i], BUFFER_BYTES};
-  sm_kir_call call = {spans, args.sizes, args.scalars, args.begin, args.end, SM_CPU_BASELINE};
+  sm_kir_call call = {.buffers = spans,
+                      .sizes = args.sizes,
+                      .scalars = args.scalars,
+                      .n_table = args.n_table,
+                      .begin = args.begin,
+                      .end = args.end};
   CHECK_OK(sm_kir_eval(k, &call, &err), err);
 }
 
@@ -562,8 +568,68 @@ TEST(memory_runs_out) {
   CHECK_STATUS(status, SMELT_OK);
 }
 
+/* --- Scalar tables ----------------------------------------------------------------------- */
+
+/* b1[0] = s0 + t0 + t1 + ... + t(n0 - 1). */
+static void build_table_sum(sm_kir_kernel *k, smelt_dtype dtype) {
+  sm_kir_add_buffer(k, dtype, true);
+  int32_t n = sm_kir_size(k, sm_kir_add_size(k)), zero = sm_kir_i64(k, 0);
+  int32_t first = sm_kir_scalar(k, sm_kir_add_scalar(k, dtype));
+  int32_t i = sm_kir_for(k, zero, n, 1), sum = sm_kir_carry(k, first);
+  int32_t more = op(k, dtype == SMELT_BOOL ? SM_KOP_XOR : SM_KOP_ADD, sum, sm_kir_table(k, dtype, i));
+  sm_kir_next(k, sum, more);
+  sm_kir_end(k);
+  sm_kir_store(k, 0, zero, NONE, sm_kir_result(k, sum));
+}
+
+TEST(tables_of_every_dtype) {
+  for (int d = 1; d < SM_DTYPE_LIMIT; d++) {
+    smelt_dtype dtype = (smelt_dtype)d;
+    if (!sm_dtype_valid(dtype) || sm_dtype_is_half(dtype)) continue;
+    memory m = {0};
+    int64_t n = 4;
+    sm_word words[5] = {{.bits = 1}, {.bits = 0}, {.bits = 1}, {.bits = 1}, {.bits = 0}};
+    sm_kir_kernel k = start("table");
+    build_table_sum(&k, dtype);
+    run(&k, (arguments){.sizes = &n, .scalars = words, .n_table = 4}, &m);
+    CHECK_I64(m.bytes[0][0], dtype == SMELT_BOOL ? 1 : 3);
+    sm_kir_free(&k);
+  }
+}
+
+TEST(tables_end_somewhere) {
+  memory m = {0};
+  int64_t n = 5;
+  sm_word words[5] = {{.bits = 0}};
+  smelt_error err;
+  sm_text text;
+  sm_kir_kernel k = start("table");
+  build_table_sum(&k, SMELT_F32);
+  CHECK_OK(sm_kir_finish(&k, &err), err);
+  sm_kir_span span = {m.bytes[0], BUFFER_BYTES};
+  sm_kir_call call = {.buffers = &span, .sizes = &n, .scalars = words, .n_table = 4};
+  CHECK_STATUS(sm_kir_eval(&k, &call, &err), SMELT_ERR_INTERNAL);
+  CHECK_CONTAINS(err.text, "element 4 of the scalar table, which has 4");
+  sm_text_init(&text, &sm_malloc_allocator);
+  sm_kir_print(&text, &k);
+  CHECK_CONTAINS(text.data, "= table f32 %3\n");
+  sm_text_free(&text);
+  for (size_t i = 0; i < k.ins.len; i++) {
+    if (k.ins.items[i].kind != SM_KIR_TABLE) continue;
+    k.ins.items[i].args[1] = 0;
+    CHECK_STATUS(sm_kir_verify(&k, &err), SMELT_ERR_INTERNAL);
+    CHECK_CONTAINS(err.text, "argument 1 is one too many");
+    k.ins.items[i].args[1] = NONE;
+    k.ins.items[i].args[0] = 2; /* the scalar, which is no i64 */
+    CHECK_STATUS(sm_kir_verify(&k, &err), SMELT_ERR_INTERNAL);
+    CHECK_CONTAINS(err.text, "is f32x1, not i64x1");
+  }
+  sm_kir_free(&k);
+}
+
 TEST_MAIN(CASE(sums), CASE(sums_of_every_dtype), CASE(halves_are_carried), CASE(takes_effect_at_once),
           CASE(loops_in_loops), CASE(one_loop_after_another), CASE(element_loops_in_rolled_loops),
           CASE(long_rolled_loops), CASE(refuses_bad_carries), CASE(refuses_bad_nexts),
           CASE(refuses_bad_results), CASE(refuses_nexts_of_another_loop), CASE(prints),
-          CASE(carried_values_are_identity), CASE(memory_runs_out))
+          CASE(carried_values_are_identity), CASE(memory_runs_out), CASE(tables_of_every_dtype),
+          CASE(tables_end_somewhere))

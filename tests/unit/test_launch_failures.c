@@ -51,7 +51,7 @@ static void open_stream(fixture *f, int max_ops, bool fusion) {
   f->driver.compile = compile;
   CHECK_OK(sm_device_open(&f->device, "cpu", drivers, &sm_malloc_allocator, &f->log, &err), err);
   sm_fused_executor_init(&f->executor, &f->device, &f->log, &f->counters,
-                         (sm_fused_options){max_ops, fusion, SMELT_MODE_DEFAULT});
+                         (sm_fused_options){max_ops, true, fusion, SMELT_MODE_DEFAULT});
   sm_executor executor = {.self = &f->executor, .run = sm_fused_executor_run, .release = release};
   CHECK(sm_stream_init(&f->stream, &sm_malloc_allocator, &f->log, &f->counters, executor,
                        (sm_stream_options){.max_ops = 512, .max_bytes = INT64_MAX}));

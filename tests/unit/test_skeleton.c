@@ -117,7 +117,7 @@ static void run(const sm_kir_kernel *k, const fixture *f, const sm_launch_plan *
   int64_t sizes[64];
   smelt_error err;
   CHECK(sources->len <= 64);
-  for (size_t i = 0; i < sources->len; i++) sizes[i] = sm_size_value(plan, &sources->items[i]);
+  for (size_t i = 0; i < sources->len; i++) sizes[i] = sm_size_value(&f->trace, plan, &sources->items[i]);
   for (size_t i = 0; i < f->trace.scalars.len; i++)
     scalars[i] = sm_trace_scalar_word(&f->seg, &f->trace.scalars.items[i]);
   chunk = (chunk + plan->grain - 1) / plan->grain * plan->grain;
