@@ -5,9 +5,12 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "ir/expr.h"
 #include "plan/roll.h"
 #include "trace/trace.h"
+
+enum { STEP_BUCKETS = 256 };
 
 typedef struct builder {
   const sm_segment *segment;
@@ -20,6 +23,8 @@ typedef struct builder {
   int32_t *local_of;   /* by value: its local in the block of its producer */
   const bool *written; /* by value: it is stored; NULL: every result is */
   smelt_mode mode;
+  int32_t newest[STEP_BUCKETS]; /* by hash: the newest step of the block, or NO_LOCAL */
+  sm_vec(int32_t) older;        /* by step: the one before it with that hash, or NO_LOCAL */
 } builder;
 
 /* --- Parts ------------------------------------------------------------------------- */
@@ -63,22 +68,41 @@ static void connect_parts(builder *b) {
 
 /* --- Steps -------------------------------------------------------------------------- */
 
-static int32_t push(builder *b, sm_block *block, sm_step step) {
-  if (!sm_vec_push(b->allocator, &block->steps, step)) return SM_NO_LOCAL;
-  return (int32_t)block->steps.len - 1;
+static size_t bucket_of(const sm_step *step) {
+  sm_hash h = sm_hash_start();
+  sm_hash_u64(&h, (uint64_t)step->kind << 32 | (uint64_t)step->kop << 16 | step->dtype);
+  sm_hash_u64(&h, step->literal.bits ^ (uint64_t)step->index << 32);
+  for (int k = 0; k < 3; k++) sm_hash_u64(&h, (uint64_t)step->args[k]);
+  return h.lo % STEP_BUCKETS;
 }
 
-/* An equal step that is there already: reads, literals, the index and casts of the
- * builder's own are shared. What a loop has computed is gone when it has ended. */
-static int32_t find_step(const sm_block *block, const sm_step *step) {
-  for (int32_t i = 0; i < (int32_t)block->steps.len; i++) {
+static void forget_steps(builder *b) {
+  for (size_t i = 0; i < STEP_BUCKETS; i++) b->newest[i] = SM_NO_LOCAL;
+  b->older.len = 0;
+}
+
+static int32_t push(builder *b, sm_block *block, sm_step step) {
+  int32_t *newest = &b->newest[bucket_of(&step)], local = (int32_t)block->steps.len;
+  if (!sm_vec_push(b->allocator, &block->steps, step)) return SM_NO_LOCAL;
+  if (!sm_vec_push(b->allocator, &b->older, *newest)) return SM_NO_LOCAL;
+  *newest = local;
+  return local;
+}
+
+static bool same_step(const sm_step *a, const sm_step *b) {
+  return a->kind == b->kind && a->dtype == b->dtype && a->index == b->index &&
+         a->literal.bits == b->literal.bits && a->kop == b->kop &&
+         memcmp(a->args, b->args, sizeof a->args) == 0;
+}
+
+/* An equal step that is there already: what is the same is computed once. It is the
+ * same if it is made of the same values; scalars are never equal. What a loop has
+ * computed is gone when it has ended. */
+static int32_t find_step(const builder *b, const sm_block *block, const sm_step *step) {
+  for (int32_t i = b->newest[bucket_of(step)]; i != SM_NO_LOCAL; i = b->older.items[i]) {
     const sm_step *s = &block->steps.items[i];
-    if (s->kind == SM_STEP_COMPUTE && block->loop.end && sm_block_in_loop(block, i)) continue;
-    if (s->kind == step->kind && s->dtype == step->dtype && s->index == step->index &&
-        s->literal.bits == step->literal.bits && s->kop == step->kop &&
-        memcmp(s->args, step->args, sizeof s->args) == 0) {
-      return i;
-    }
+    bool gone = s->kind == SM_STEP_COMPUTE && block->loop.end && sm_block_in_loop(block, i);
+    if (!gone && same_step(s, step)) return i;
   }
   return SM_NO_LOCAL;
 }
@@ -90,7 +114,7 @@ static sm_step make_leaf(sm_step_kind kind, smelt_dtype dtype, int32_t index) {
 }
 
 static int32_t share(builder *b, sm_block *block, sm_step step) {
-  int32_t found = find_step(block, &step);
+  int32_t found = find_step(b, block, &step);
   return found != SM_NO_LOCAL ? found : push(b, block, step);
 }
 
@@ -178,7 +202,7 @@ static int32_t lower_step(lowering *l, const sm_expr_step *from) {
     step.args[k] = lower_arg(l, &from->args[k]);
     if (step.args[k] == SM_NO_LOCAL) return SM_NO_LOCAL;
   }
-  return push(l->b, l->block, step);
+  return share(l->b, l->block, step);
 }
 
 /* Rounding to a half is left to write_result, except in strict mode. */
@@ -409,6 +433,7 @@ static smelt_status build(builder *b, smelt_error *err) {
   connect_parts(b);
   for (int32_t i = 0; i < b->trace->n_ops; i++) {
     if (find_part(b, i) != i) continue;
+    forget_steps(b);
     sm_block block = {.space = record_at(b, i)->out};
     if (!sm_vec_push(b->allocator, &b->trace->blocks, block)) return sm_error_memory(err, "a trace");
     SM_TRY(lower_part(b, &b->trace->blocks.items[b->trace->blocks.len - 1], list_part(b, i), err));
@@ -439,6 +464,7 @@ smelt_status sm_trace_build(const sm_segment *segment, const uint32_t *ops, int 
                .written = written,
                .mode = mode};
   smelt_status status = allocate(&b) ? build(&b, err) : sm_error_memory(err, "a trace");
+  sm_vec_free(allocator, &b.older);
   sm_arena_free(&scratch);
   return status;
 }
