@@ -8,7 +8,7 @@
 
 #include "base/os.h"
 #include "rt/cache_folder.h"
-#include "rt/object_loader.h"
+#include "rt/object_image.h"
 
 /* Every so many entries the size of the folder is looked at. */
 enum { TRIM_PERIOD = 32 };

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "rt/cache_folder.h"
-#include "rt/object_loader.h"
+#include "rt/object_image.h"
 
 enum { FORMAT = 1 };
 static const char magic[8] = "smelt-o";

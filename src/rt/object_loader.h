@@ -1,35 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Our own loader of compiled kernels: relocatable ELF64 x86-64 objects.
+ * Our own loader of compiled kernels: relocatable ELF64 objects for the machine
+ * that it runs on, x86-64 or little-endian AArch64.
  *
  * Purpose. Code comes from src/codegen or from a file of the cache; neither
- * linker nor LLVM is needed to run it.
+ * linker nor LLVM is needed to run it. What an object may hold, and how it becomes
+ * an image in memory, is in object_image.h.
  *
- * Vocabulary. The *image* is one mapping that holds all *placed* sections, text
- * and read-only data together. Sections that are not part of the program
- * (symbols, notes, unwind and debug information) are not placed, and what would
- * be relocated in them is ignored.
- *
- * Rules.
- *  - An object is bytes from outside: every offset, count, size, alignment and
- *    string index is checked before use, and nothing is written outside of the
- *    image, whatever the object says. What loads may still be wrong code; whether
- *    to trust an object is decided before (rt/code_cache.h).
- *  - Nothing writable, nothing thread-local, no undefined symbol anywhere.
- *  - Relocations (64, 32S, PC32, PLT32) refer to placed sections only.
- *  - The image is written, then made executable, never both at once. Where a
- *    mapping that was writable may not become executable, the code goes into a
- *    memory file that is mapped executable and filled by write(). */
+ * Rule. The image is written, then made executable, never both at once. Where a
+ * mapping that was writable may not become executable, the code goes into a
+ * memory file that is mapped executable and filled by write(). */
 #ifndef SM_RT_OBJECT_LOADER_H
 #define SM_RT_OBJECT_LOADER_H
 
 #include "base/error.h"
 #include "codegen/llvm_codegen.h"
-
-enum {
-  SM_CODE_MAX_SECTIONS = 64,
-  SM_CODE_MAX_BYTES = 1 << 26, /* of an image */
-};
 
 typedef struct sm_code {
   void *base;  /* the mapping; NULL if there is none */

@@ -19,11 +19,13 @@
 #include <unistd.h>
 
 #include "harness.h"
+#include "rt/object_image.h"
+#include "rt/object_loader.h"
 #include "rt/perf_map.h"
 
 static void need_x86_64(void) {
 #if !defined(__x86_64__)
-  TEST_SKIP("the loader is for x86-64");
+  TEST_SKIP("for x86-64");
 #endif
 }
 
@@ -34,7 +36,7 @@ enum { NULL_SYMBOL, FILE_SYMBOL, CONSTANTS, ABSOLUTE, ENTRY, LABEL, N_SYMBOLS };
 
 typedef struct hand_object {
   Elf64_Ehdr header;
-  unsigned char text[32];
+  unsigned char text[64];
   float rodata[4];
   Elf64_Rela relocations[2];
   Elf64_Sym symbols[N_SYMBOLS];
@@ -43,7 +45,7 @@ typedef struct hand_object {
 } hand_object;
 
 /* *(float *)buffers[0] = rodata[0] + rodata[2] */
-static const unsigned char hand_text[] = {
+static const unsigned char text_x86_64[64] = {
     0x48, 0x8b, 0x07,                         /* mov rax, [rdi] */
     0xf3, 0x0f, 0x10, 0x05, 0, 0, 0, 0,       /* movss xmm0, [rip + rodata] */
     0x48, 0xb9, 0,    0,    0, 0, 0, 0, 0, 0, /* movabs rcx, rodata + 8 */
@@ -51,6 +53,56 @@ static const unsigned char hand_text[] = {
     0xf3, 0x0f, 0x11, 0x00,                   /* movss [rax], xmm0 */
     0xc3,                                     /* ret */
 };
+static const unsigned char text_aarch64[64] = {
+    0x00, 0x00, 0x40, 0xf9, /* ldr x0, [x0] */
+    0x61, 0x01, 0x00, 0x98, /* ldrsw x1, distance */
+    0x42, 0x01, 0x00, 0x10, /* adr x2, distance */
+    0x21, 0x00, 0x02, 0x8b, /* add x1, x1, x2 */
+    0x20, 0x00, 0x40, 0xbd, /* ldr s0, [x1] */
+    0xa2, 0x00, 0x00, 0x58, /* ldr x2, address */
+    0x41, 0x00, 0x40, 0xbd, /* ldr s1, [x2] */
+    0x00, 0x28, 0x21, 0x1e, /* fadd s0, s0, s1 */
+    0x00, 0x00, 0x00, 0xbd, /* str s0, [x0] */
+    0xc0, 0x03, 0x5f, 0xd6, /* ret */
+    /* at 40: address, the 8 bytes of rodata + 8; at 48: distance, 4 bytes, to rodata */
+};
+
+/* What differs between machines: the text, its relocations, and all types that are
+ * offered. */
+typedef struct machine {
+  uint16_t id;
+  const unsigned char *text;
+  Elf64_Rela distance, address;
+  uint16_t offered[12];
+} machine;
+
+static const machine machines[] = {
+    {EM_X86_64,
+     text_x86_64,
+     {7, ELF64_R_INFO(CONSTANTS, R_X86_64_PC32), -4},
+     {13, ELF64_R_INFO(CONSTANTS, R_X86_64_64), 8},
+     {R_X86_64_64, R_X86_64_PC32, R_X86_64_PLT32, R_X86_64_32S}},
+    {EM_AARCH64,
+     text_aarch64,
+     {48, ELF64_R_INFO(CONSTANTS, R_AARCH64_PREL32), 0},
+     {40, ELF64_R_INFO(CONSTANTS, R_AARCH64_ABS64), 8},
+     {R_AARCH64_ABS64, R_AARCH64_PREL64, R_AARCH64_PREL32, R_AARCH64_ADR_PREL_PG_HI21,
+      R_AARCH64_ADD_ABS_LO12_NC, R_AARCH64_LDST8_ABS_LO12_NC, R_AARCH64_LDST16_ABS_LO12_NC,
+      R_AARCH64_LDST32_ABS_LO12_NC, R_AARCH64_LDST64_ABS_LO12_NC, R_AARCH64_LDST128_ABS_LO12_NC}},
+};
+enum { N_MACHINES = sizeof machines / sizeof machines[0] };
+
+#if defined(__x86_64__)
+static const machine *const host = &machines[0];
+#elif defined(__aarch64__)
+static const machine *const host = &machines[1];
+#else
+static const machine *const host = NULL;
+#endif
+
+static void need_host(void) {
+  if (!host) TEST_SKIP("the loader is for x86-64 and AArch64");
+}
 
 static Elf64_Shdr section(uint32_t type, uint64_t flags, size_t at, size_t size, uint32_t link, uint32_t info,
                           uint64_t entry_size) {
@@ -92,21 +144,21 @@ static void add_symbols(hand_object *o) {
   o->symbols[LABEL] = symbol(14, STB_LOCAL, STT_NOTYPE, RODATA, sizeof o->rodata);
 }
 
-static hand_object make_object(void) {
+static hand_object make_object(const machine *m) {
   hand_object o;
   memset(&o, 0, sizeof o);
   memcpy(o.header.e_ident, ELFMAG "\2\1\1", 7);
   o.header.e_type = ET_REL;
-  o.header.e_machine = EM_X86_64;
+  o.header.e_machine = m->id;
   o.header.e_version = EV_CURRENT;
   o.header.e_shoff = offsetof(hand_object, sections);
   o.header.e_shentsize = sizeof(Elf64_Shdr);
   o.header.e_shnum = N_SECTIONS;
-  memcpy(o.text, hand_text, sizeof hand_text);
+  memcpy(o.text, m->text, sizeof o.text);
   o.rodata[0] = 1.5f;
   o.rodata[2] = 2.25f;
-  o.relocations[0] = (Elf64_Rela){7, ELF64_R_INFO(CONSTANTS, R_X86_64_PC32), -4};
-  o.relocations[1] = (Elf64_Rela){13, ELF64_R_INFO(CONSTANTS, R_X86_64_64), 8};
+  o.relocations[0] = m->distance;
+  o.relocations[1] = m->address;
   add_sections(&o);
   add_symbols(&o);
   return o;
@@ -131,34 +183,64 @@ static smelt_status load(const void *object, size_t size, sm_code *code, smelt_e
   return status;
 }
 
-static void expect_refusal(const hand_object *o, smelt_status expected, const char *text) {
+/* What loading does before memory becomes executable, for any machine. */
+static smelt_status link_object(const hand_object *o, const machine *m, smelt_error *err) {
+  sm_object_image image;
+  smelt_status status = sm_object_image_read(&image, o, sizeof *o, m->id, SM_OBJECT_ENTRY, err);
+  if (status != SMELT_OK) return status;
+  unsigned char *bytes = calloc(1, image.image_bytes);
+  CHECK(bytes != NULL);
+  status = sm_object_image_fill(&image, bytes, 0x7f0000001000);
+  free(bytes);
+  return status;
+}
+
+static void expect_refusal(const hand_object *o, const machine *m, smelt_status expected, const char *text) {
   sm_code code;
   smelt_error err = {0};
+  CHECK_STATUS(link_object(o, m, &err), expected);
+  CHECK_CONTAINS(err.text, text);
+  if (m != host) return;
   CHECK_STATUS(load(o, sizeof *o, &code, &err), expected);
   CHECK_CONTAINS(err.text, text);
   CHECK(code.base == NULL && code.entry == NULL);
 }
 
-/* A sound object after `change`. */
-#define REFUSE(status, text, change)    \
-  do {                                  \
-    hand_object o = make_object();      \
-    change;                             \
-    expect_refusal(&o, (status), text); \
+static void expect_success(const hand_object *o, const machine *m) {
+  sm_code code;
+  smelt_error err = {0};
+  CHECK_OK(link_object(o, m, &err), err);
+  if (m != host) return;
+  CHECK_OK(load(o, sizeof *o, &code, &err), err);
+  CHECK_F64((double)run_hand_object(&code), 3.75);
+  sm_code_free(&code);
+  CHECK(code.base == NULL);
+}
+
+#define EACH_MACHINE(m)        \
+  const machine *m = machines; \
+  m < machines + N_MACHINES;   \
+  m++
+
+/* A sound object of each machine m after `change`. */
+#define REFUSE(status, text, change)         \
+  do {                                       \
+    for (EACH_MACHINE(m)) {                  \
+      hand_object o = make_object(m);        \
+      change;                                \
+      expect_refusal(&o, m, (status), text); \
+    }                                        \
   } while (0)
 #define MALFORMED(text, change) REFUSE(SMELT_ERR_FORMAT, text, change)
 #define UNSUPPORTED(text, change) REFUSE(SMELT_ERR_UNSUPPORTED, text, change)
 
-#define LOADS(change)                                \
-  do {                                               \
-    hand_object o = make_object();                   \
-    sm_code code;                                    \
-    smelt_error err = {0};                           \
-    change;                                          \
-    CHECK_OK(load(&o, sizeof o, &code, &err), err);  \
-    CHECK_F64((double)run_hand_object(&code), 3.75); \
-    sm_code_free(&code);                             \
-    CHECK(code.base == NULL);                        \
+#define LOADS(change)                 \
+  do {                                \
+    for (EACH_MACHINE(m)) {           \
+      hand_object o = make_object(m); \
+      change;                         \
+      expect_success(&o, m);          \
+    }                                 \
   } while (0)
 
 /* The permissions of the mapping at `address`, "r-xp"; none may be writable and
@@ -178,11 +260,11 @@ static void read_permissions(const void *address, char out[5]) {
 }
 
 TEST(hand_made_object_runs) {
-  need_x86_64();
+  need_host();
   LOADS((void)0);
   sm_code code;
   smelt_error err = {0};
-  hand_object o = make_object();
+  hand_object o = make_object(host);
   CHECK_OK(load(&o, sizeof o, &code, &err), err);
   char permissions[5];
   read_permissions(code.base, permissions);
@@ -192,8 +274,8 @@ TEST(hand_made_object_runs) {
 }
 
 TEST(object_may_be_unaligned) {
-  need_x86_64();
-  hand_object o = make_object();
+  need_host();
+  hand_object o = make_object(host);
   char *bytes = malloc(sizeof o + 1);
   CHECK(bytes != NULL);
   memcpy(bytes + 1, &o, sizeof o);
@@ -205,12 +287,15 @@ TEST(object_may_be_unaligned) {
   sm_code_free(&code);
 }
 
+static Elf64_Rela refer_to(uint64_t symbol, Elf64_Rela r, int64_t addend) {
+  return (Elf64_Rela){r.r_offset, ELF64_R_INFO(symbol, ELF64_R_TYPE(r.r_info)), addend};
+}
+
 TEST(harmless_differences_load) {
-  need_x86_64();
-  LOADS(o.relocations[0].r_info = ELF64_R_INFO(CONSTANTS, R_X86_64_PLT32));
+  LOADS(if (m->id == EM_X86_64) o.relocations[0].r_info = ELF64_R_INFO(CONSTANTS, R_X86_64_PLT32));
   LOADS(o.sections[RODATA].sh_addralign = 4096);
   LOADS(o.sections[RODATA].sh_addralign = 0);
-  LOADS(o.relocations[1] = ((Elf64_Rela){13, ELF64_R_INFO(LABEL, R_X86_64_64), -8}));
+  LOADS(o.relocations[1] = refer_to(LABEL, m->address, -8));
   /* What is not part of the program may be as it likes. */
   LOADS(o.sections[NULL_SECTION] = section(SHT_RELA, 0, 0, 24, 77, NULL_SECTION, 3));
   LOADS(o.sections[NULL_SECTION] = section(SHT_NOBITS, 0, UINT64_MAX, UINT64_MAX, 0, 0, 0));
@@ -220,11 +305,11 @@ TEST(harmless_differences_load) {
 /* --- Refusals ------------------------------------------------------------------------------ */
 
 TEST(wrong_headers) {
-  need_x86_64();
   for (size_t i = 0; i < 8; i++) MALFORMED("no 64-bit ELF", o.header.e_ident[i] ^= 4);
   MALFORMED("not relocatable", o.header.e_type = ET_DYN);
   MALFORMED("not relocatable", o.header.e_version = 2);
-  UNSUPPORTED("another machine", o.header.e_machine = EM_AARCH64);
+  UNSUPPORTED("another machine", o.header.e_machine = EM_RISCV);
+  UNSUPPORTED("another machine", o.header.e_machine ^= EM_X86_64 ^ EM_AARCH64);
   MALFORMED("section headers of another size", o.header.e_shentsize = 63);
   UNSUPPORTED("0 sections", o.header.e_shnum = 0);
   UNSUPPORTED("65 sections", o.header.e_shnum = SM_CODE_MAX_SECTIONS + 1);
@@ -235,7 +320,6 @@ TEST(wrong_headers) {
 }
 
 TEST(wrong_sections) {
-  need_x86_64();
   MALFORMED("section 1 is outside", o.sections[TEXT].sh_offset = UINT64_MAX);
   MALFORMED("section 1 is outside", o.sections[TEXT].sh_size = UINT64_MAX - 63);
   MALFORMED("section 2 is outside", o.sections[RODATA].sh_size = sizeof o);
@@ -256,11 +340,11 @@ TEST(wrong_sections) {
 
 /* The file has room for the sections, the image has not. */
 TEST(image_is_bounded) {
-  need_x86_64();
+  need_host();
   size_t size = sizeof(hand_object) + SM_CODE_MAX_BYTES;
   hand_object *o = calloc(1, size);
   CHECK(o != NULL);
-  *o = make_object();
+  *o = make_object(host);
   o->sections[TEXT].sh_size = SM_CODE_MAX_BYTES;
   o->sections[TEXT].sh_offset = sizeof *o;
   sm_code code;
@@ -271,7 +355,6 @@ TEST(image_is_bounded) {
 }
 
 TEST(wrong_symbols) {
-  need_x86_64();
   MALFORMED("no symbol table", o.sections[SYMTAB].sh_type = SHT_PROGBITS);
   MALFORMED("two symbol tables", o.sections[RODATA].sh_type = SHT_SYMTAB);
   MALFORMED("symbols of another size", o.sections[SYMTAB].sh_entsize = 0);
@@ -286,7 +369,6 @@ TEST(wrong_symbols) {
 }
 
 TEST(wrong_entries) {
-  need_x86_64();
   static const char text[] = "no function \"smelt_kernel\"";
   MALFORMED(text, o.symbols[ENTRY].st_name = 2);
   MALFORMED(text, o.symbols[ENTRY].st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT));
@@ -303,7 +385,6 @@ TEST(wrong_entries) {
 }
 
 TEST(wrong_relocations) {
-  need_x86_64();
   MALFORMED("relocations of no section", o.sections[RELA_TEXT].sh_info = N_SECTIONS);
   MALFORMED("relocations without symbols", o.sections[RELA_TEXT].sh_link = STRTAB);
   MALFORMED("relocations of another size", o.sections[RELA_TEXT].sh_entsize = 16);
@@ -315,30 +396,41 @@ TEST(wrong_relocations) {
   MALFORMED("a relocation is outside", o.relocations[1].r_offset = UINT64_MAX - 7);
   MALFORMED("a relocation is outside", o.sections[RELA_TEXT].sh_info = RODATA;
             o.sections[RODATA].sh_size = 3);
-  MALFORMED("symbol 0x6 of 0x6", o.relocations[0].r_info = ELF64_R_INFO(N_SYMBOLS, R_X86_64_PC32));
-  MALFORMED("symbol 0xffffffff of 0x6",
-            o.relocations[0].r_info = ELF64_R_INFO((uint64_t)UINT32_MAX, R_X86_64_PC32));
+  MALFORMED("symbol 0x6 of 0x6", o.relocations[0] = refer_to(N_SYMBOLS, m->distance, 0));
+  MALFORMED("symbol 0xffffffff of 0x6", o.relocations[0] = refer_to(UINT32_MAX, m->distance, 0));
   MALFORMED("a symbol is outside", o.symbols[CONSTANTS].st_value = sizeof o.rodata + 1);
   MALFORMED("a symbol is outside", o.symbols[CONSTANTS].st_value = UINT64_MAX);
 }
 
+/* The type, or 0 (no relocation) if it is offered. */
+static uint64_t not_offered(const machine *m, unsigned type) {
+  for (size_t i = 0; i < sizeof m->offered / sizeof m->offered[0]; i++) {
+    if (m->offered[i] == type) return 0;
+  }
+  return type;
+}
+
 TEST(relocations_that_are_not_offered) {
-  need_x86_64();
   static const char elsewhere[] = "relocation to what is not placed";
-  UNSUPPORTED(elsewhere, o.relocations[0].r_info = ELF64_R_INFO(NULL_SYMBOL, R_X86_64_PC32));
-  UNSUPPORTED(elsewhere, o.relocations[0].r_info = ELF64_R_INFO(ABSOLUTE, R_X86_64_PC32));
+  UNSUPPORTED(elsewhere, o.relocations[0] = refer_to(NULL_SYMBOL, m->distance, 0));
+  UNSUPPORTED(elsewhere, o.relocations[0] = refer_to(ABSOLUTE, m->distance, 0));
   UNSUPPORTED(elsewhere, o.symbols[CONSTANTS].st_shndx = SHN_COMMON);
   UNSUPPORTED(elsewhere, o.symbols[CONSTANTS].st_shndx = STRTAB);
   UNSUPPORTED(elsewhere, o.symbols[CONSTANTS].st_info = ELF64_ST_INFO(STB_LOCAL, STT_TLS));
   UNSUPPORTED(elsewhere, o.symbols[CONSTANTS].st_info = ELF64_ST_INFO(STB_LOCAL, STT_GNU_IFUNC));
   UNSUPPORTED("does not fit in 32 bits", o.relocations[0].r_addend = (int64_t)1 << 32);
   UNSUPPORTED("does not fit in 32 bits", o.relocations[0].r_addend = INT64_MIN);
-  UNSUPPORTED("does not fit in 32 bits", o.relocations[0].r_info = ELF64_R_INFO(CONSTANTS, R_X86_64_32S));
-  for (unsigned type = 0; type < 64; type++) {
-    if (type == R_X86_64_64 || type == R_X86_64_PC32 || type == R_X86_64_PLT32 || type == R_X86_64_32S)
-      continue;
-    UNSUPPORTED("relocation of type", o.relocations[0].r_info = ELF64_R_INFO(CONSTANTS, (uint64_t)type));
+  for (unsigned type = 0; type < 1100; type++) {
+    UNSUPPORTED("relocation of type",
+                o.relocations[0].r_info = ELF64_R_INFO(CONSTANTS, not_offered(m, type)));
   }
+}
+
+TEST(low_addresses_do_not_reach) {
+  const machine *m = &machines[0];
+  hand_object o = make_object(m);
+  o.relocations[0].r_info = ELF64_R_INFO(CONSTANTS, R_X86_64_32S);
+  expect_refusal(&o, m, SMELT_ERR_UNSUPPORTED, "does not fit in 32 bits");
 }
 
 /* --- Where memory may not become executable --------------------------------------------------- */
@@ -364,12 +456,12 @@ static void forbid_execution(bool memory_files_too) {
 }
 
 TEST(memory_file_where_mprotect_is_forbidden) {
-  need_x86_64();
+  need_host();
   forbid_execution(false);
   LOADS((void)0);
   sm_code code;
   smelt_error err = {0};
-  hand_object o = make_object();
+  hand_object o = make_object(host);
   CHECK_OK(load(&o, sizeof o, &code, &err), err);
   char permissions[5];
   read_permissions(code.base, permissions);
@@ -379,9 +471,14 @@ TEST(memory_file_where_mprotect_is_forbidden) {
 }
 
 TEST(refused_where_nothing_becomes_executable) {
-  need_x86_64();
+  need_host();
   forbid_execution(true);
-  UNSUPPORTED("memory cannot be made executable", (void)0);
+  sm_code code;
+  smelt_error err = {0};
+  hand_object o = make_object(host);
+  CHECK_STATUS(load(&o, sizeof o, &code, &err), SMELT_ERR_UNSUPPORTED);
+  CHECK_CONTAINS(err.text, "memory cannot be made executable");
+  CHECK(code.base == NULL && code.entry == NULL);
 }
 
 /* --- Objects of a compiler ------------------------------------------------------------------------ */
@@ -535,7 +632,6 @@ static void build_kernel(sm_kir_kernel *k) {
 }
 
 static bytes compile_with_llvm(void) {
-  need_x86_64();
   sm_llvm llvm;
   smelt_error err = {0};
   if (sm_cpu_detect() == SM_CPU_BASELINE) TEST_SKIP("no code is generated for this processor");
@@ -620,8 +716,8 @@ static void load_damaged(bytes object, int n) {
 }
 
 TEST(damaged_hand_made_objects) {
-  need_x86_64();
-  hand_object o = make_object();
+  need_host();
+  hand_object o = make_object(host);
   load_damaged((bytes){(unsigned char *)&o, sizeof o}, 30000);
 }
 
@@ -638,8 +734,8 @@ TEST(damaged_objects_of_llvm) {
 }
 
 TEST(truncated_objects) {
-  need_x86_64();
-  hand_object o = make_object();
+  need_host();
+  hand_object o = make_object(host);
   for (size_t size = 0; size < sizeof o; size++) {
     sm_code code;
     CHECK_STATUS(load(&o, size, &code, NULL), SMELT_ERR_FORMAT);
@@ -688,8 +784,9 @@ TEST(perf_map_follows_no_link) {
 TEST_MAIN(CASE(hand_made_object_runs), CASE(object_may_be_unaligned), CASE(harmless_differences_load),
           CASE(wrong_headers), CASE(wrong_sections), CASE(image_is_bounded), CASE(wrong_symbols),
           CASE(wrong_entries), CASE(wrong_relocations), CASE(relocations_that_are_not_offered),
-          CASE(memory_file_where_mprotect_is_forbidden), CASE(refused_where_nothing_becomes_executable),
-          CASE(objects_of_gcc_run), CASE(objects_of_gcc_refused), CASE(symbols_that_only_look_like_the_entry),
+          CASE(low_addresses_do_not_reach), CASE(memory_file_where_mprotect_is_forbidden),
+          CASE(refused_where_nothing_becomes_executable), CASE(objects_of_gcc_run),
+          CASE(objects_of_gcc_refused), CASE(symbols_that_only_look_like_the_entry),
           CASE(object_of_llvm_runs), CASE(damaged_hand_made_objects), CASE(damaged_objects_of_gcc),
           CASE(damaged_objects_of_llvm), CASE(truncated_objects), CASE(perf_map_names_kernels),
           CASE(perf_map_follows_no_link))
