@@ -3,7 +3,7 @@
  * From kernel IR to code that runs: the cache first, then libLLVM. */
 #include "base/error.h"
 #include "drivers/cpu_state.h"
-#include "rt/perf_map.h"
+#include "rt/profiler.h"
 
 static void log_line(const sm_device *device, const char *format, const char *a, const char *b) {
   if (!sm_log_on(device->log, SM_LOG_COMPILE)) return;
@@ -17,7 +17,7 @@ static void log_line(const sm_device *device, const char *format, const char *a,
 static smelt_status need_level(const sm_device *device, smelt_error *err) {
   const sm_cpu_device *cpu = device->state;
   if (cpu->level > SM_CPU_BASELINE) return SMELT_OK;
-  return sm_error_set(err, SMELT_ERR_UNSUPPORTED, "the processor has no AVX2 with FMA");
+  return sm_error_set(err, SMELT_ERR_UNSUPPORTED, "no code is generated for this processor's vectors");
 }
 
 /* Opens libLLVM at the first call. The lock is held. */
@@ -66,7 +66,7 @@ static smelt_status load(const sm_device *device, const char *name, sm_object *o
                          smelt_error *err) {
   smelt_status status = sm_code_load(object->data, object->size, SM_OBJECT_ENTRY, out, err);
   sm_free(device->allocator, object->data, object->size);
-  if (status == SMELT_OK) sm_perf_map_add(out, name);
+  if (status == SMELT_OK) sm_profiler_add(out, name);
   return status;
 }
 

@@ -356,19 +356,22 @@ only $files
 
 # --- The profiler ------------------------------------------------------------------------------
 
-# names_kernels: SMELT_PERF=map writes the kernel's name, compiled or from the cache.
+# names_kernels WAY FILE TEXT: SMELT_PERF=WAY writes the kernel's name, compiled or from
+# the cache. FILE has PID where the process's number is.
 names_kernels() {
-  SMELT_PERF=map SMELT_CACHE_DIR=$work/kernels "$smelt" eval 'x + 1' x='[1.5]' >/dev/null &
-  local map=/tmp/perf-$!.map problem=
+  SMELT_PERF=$1 SMELT_CACHE_DIR=$work/kernels "$smelt" eval 'x + 1' x='[1.5]' >/dev/null &
+  local file=${2/PID/$!} problem=
   wait $!
-  grep -q '^[0-9a-f]* [0-9a-f]* smelt:add_scalar_' "$map" || problem="no kernel in $map"
-  rm -f "$map"
-  verdict 'eval with SMELT_PERF=map' "$problem"
+  grep -aq "$3" "$file" || problem="no kernel in $file"
+  rm -f "$file"
+  verdict "eval with SMELT_PERF=$1" "$problem"
 }
 
 if "$smelt" devices | grep -q '^cpu .*code by'; then
-  names_kernels
-  names_kernels
+  for _ in compiled cached; do
+    names_kernels map /tmp/perf-PID.map '^[0-9a-f]* [0-9a-f]* smelt:add_scalar_'
+    names_kernels jitdump /tmp/jit-PID.dump 'add_scalar_'
+  done
 fi
 rm -rf kernels
 

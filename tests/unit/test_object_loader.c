@@ -21,7 +21,6 @@
 #include "harness.h"
 #include "rt/object_image.h"
 #include "rt/object_loader.h"
-#include "rt/perf_map.h"
 
 static void need_x86_64(void) {
 #if !defined(__x86_64__)
@@ -742,45 +741,6 @@ TEST(truncated_objects) {
   }
 }
 
-/* --- The profiler's map ------------------------------------------------------------------------------ */
-
-static void map_path(char out[64]) { (void)snprintf(out, 64, "/tmp/perf-%ld.map", (long)getpid()); }
-
-TEST(perf_map_names_kernels) {
-  char path[64], expected[128];
-  const sm_code code = {.base = (void *)(uintptr_t)0x7000, .size = 0x2000};
-  map_path(path);
-  (void)unlink(path);
-  sm_perf_map_add(&code, "first");
-  CHECK(access(path, F_OK) != 0);
-  CHECK(setenv("SMELT_PERF", "map", 1) == 0);
-  sm_perf_map_add(&code, "first");
-  sm_perf_map_add(&code, "second");
-  bytes text = read_file(path);
-  (void)unlink(path);
-  (void)snprintf(expected, sizeof expected, "7000 2000 smelt:first\n7000 2000 smelt:second\n");
-  CHECK(text.data != NULL && text.size == strlen(expected));
-  CHECK(memcmp(text.data, expected, text.size) == 0);
-  free(text.data);
-}
-
-TEST(perf_map_follows_no_link) {
-  char path[64], target[80];
-  map_path(path);
-  (void)snprintf(target, sizeof target, "%s.target", path);
-  FILE *file = fopen(target, "w");
-  CHECK(file != NULL && fclose(file) == 0);
-  CHECK(setenv("SMELT_PERF", "map", 1) == 0);
-  const sm_code code = {.base = (void *)(uintptr_t)0x7000, .size = 0x2000};
-  CHECK(symlink(target, path) == 0);
-  sm_perf_map_add(&code, "first");
-  CHECK(unlink(path) == 0 && link(target, path) == 0);
-  sm_perf_map_add(&code, "first");
-  struct stat st;
-  CHECK(stat(target, &st) == 0 && st.st_size == 0);
-  CHECK(unlink(path) == 0 && unlink(target) == 0);
-}
-
 TEST_MAIN(CASE(hand_made_object_runs), CASE(object_may_be_unaligned), CASE(harmless_differences_load),
           CASE(wrong_headers), CASE(wrong_sections), CASE(image_is_bounded), CASE(wrong_symbols),
           CASE(wrong_entries), CASE(wrong_relocations), CASE(relocations_that_are_not_offered),
@@ -788,5 +748,4 @@ TEST_MAIN(CASE(hand_made_object_runs), CASE(object_may_be_unaligned), CASE(harml
           CASE(refused_where_nothing_becomes_executable), CASE(objects_of_gcc_run),
           CASE(objects_of_gcc_refused), CASE(symbols_that_only_look_like_the_entry),
           CASE(object_of_llvm_runs), CASE(damaged_hand_made_objects), CASE(damaged_objects_of_gcc),
-          CASE(damaged_objects_of_llvm), CASE(truncated_objects), CASE(perf_map_names_kernels),
-          CASE(perf_map_follows_no_link))
+          CASE(damaged_objects_of_llvm), CASE(truncated_objects))
