@@ -57,6 +57,37 @@ static inline sm_float_env sm_float_env_enter(void) {
 
 static inline void sm_float_env_leave(const sm_float_env *saved) { sm_float_env_set(*saved); }
 
+#elif defined(__aarch64__)
+
+/* fenv.h would do here too, but not by fesetenv(FE_DFL_ENV): that leaves alone how
+ * NaNs and half types are treated. */
+typedef struct sm_float_env {
+  uint64_t control, status; /* FPCR and FPSR, which has the exception flags */
+} sm_float_env;
+
+static inline void sm_float_env_set(sm_float_env to) {
+  __asm__ volatile(
+      "msr fpcr, %0\n\t"
+      "msr fpsr, %1"
+      :
+      : "r"(to.control), "r"(to.status)
+      : "memory");
+}
+
+static inline sm_float_env sm_float_env_enter(void) {
+  sm_float_env saved;
+  __asm__ volatile(
+      "mrs %0, fpcr\n\t"
+      "mrs %1, fpsr"
+      : "=r"(saved.control), "=r"(saved.status)
+      :
+      : "memory");
+  sm_float_env_set((sm_float_env){.control = 0, .status = saved.status});
+  return saved;
+}
+
+static inline void sm_float_env_leave(const sm_float_env *saved) { sm_float_env_set(*saved); }
+
 #else
 
 #include <fenv.h>
