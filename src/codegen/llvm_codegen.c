@@ -6,13 +6,18 @@
 #include "codegen/llvm_emitter.h"
 #include "codegen/llvm_regions.h"
 
+#define X86_64 "x86_64-unknown-linux-gnu"
+#define AARCH64 "aarch64-unknown-linux-gnu"
+#define AVX2 "+avx,+avx2,+fma,+bmi,+bmi2,+f16c"
+#define AVX512 AVX2 ",+avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512cd"
+
 /* Feature lists are ours (see core/cpu_level.h); the names are LLVM's. */
 static const struct {
-  const char *cpu, *features;
+  const char *triple, *cpu, *features;
 } targets[SM_CPU_LEVEL_COUNT] = {
-    [SM_CPU_AVX2] = {"x86-64-v3", "+avx,+avx2,+fma,+bmi,+bmi2,+f16c"},
-    [SM_CPU_AVX512] = {"x86-64-v4",
-                       "+avx,+avx2,+fma,+bmi,+bmi2,+f16c,+avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512cd"},
+    [SM_CPU_AVX2] = {X86_64, "x86-64-v3", AVX2},
+    [SM_CPU_AVX512] = {X86_64, "x86-64-v4", AVX512},
+    [SM_CPU_NEON] = {AARCH64, "generic", "+fp-armv8,+neon"},
 };
 
 /* --- Function and arguments -------------------------------------------------------------- */
@@ -194,6 +199,14 @@ static void emit_prefetch(const sm_llvm_emitter *e, const sm_kir_ins *ins) {
                            l->LLVMConstInt(i32, KEEP, 0), l->LLVMConstInt(i32, DATA, 0)};
     sm_llvm_intrinsic(e, "llvm.prefetch", &pointer, 1, args, 4);
   }
+}
+
+/* Orders streaming stores before what is stored later. */
+static void emit_fence(const sm_llvm_emitter *e) {
+  enum { INNER_SHAREABLE_STORES = 10 };
+  LLVMValueRef domain = e->llvm->LLVMConstInt(int_type(e, 32), INNER_SHAREABLE_STORES, 0);
+  if (e->level == SM_CPU_NEON) sm_llvm_intrinsic(e, "llvm.aarch64.dmb", NULL, 0, &domain, 1);
+  else sm_llvm_intrinsic(e, "llvm.x86.sse.sfence", NULL, 0, NULL, 0);
 }
 
 /* --- Values ----------------------------------------------------------------------------------- */
@@ -447,7 +460,7 @@ static smelt_status emit_range(sm_llvm_emitter *e, regions *made, int32_t from, 
     } else if (ins->kind == SM_KIR_PREFETCH) {
       emit_prefetch(e, ins);
     } else if (ins->kind == SM_KIR_FENCE) {
-      sm_llvm_intrinsic(e, "llvm.x86.sse.sfence", NULL, 0, NULL, 0);
+      emit_fence(e);
     } else if (ins->kind == SM_KIR_END) {
       if (depth == 0) return refuse(ins, err);
       end_loop(e, &loops[--depth], i);
@@ -499,7 +512,7 @@ static smelt_status fail_with_message(const sm_llvm *l, char *message, smelt_err
 
 static smelt_status create_machine(const sm_llvm *l, sm_cpu_level level, LLVMTargetMachineRef *out,
                                    smelt_error *err) {
-  static const char triple[] = "x86_64-unknown-linux-gnu";
+  const char *triple = targets[level].triple;
   enum { LEVEL_LESS = 1, RELOC_PIC = 2, CODE_MODEL_SMALL = 3 };
   LLVMTargetRef target;
   char *message = NULL;

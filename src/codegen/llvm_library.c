@@ -24,15 +24,25 @@ static bool find_symbols(sm_llvm *llvm) {
   bool all = true;
 #define LLVM(result, name, parameters) all = find_symbol(llvm->handle, #name, &llvm->name) && all;
 #include "codegen/llvm.def"
-#undef LLVM
   return all;
 }
 
-static void initialize_targets(const sm_llvm *llvm) {
-  llvm->LLVMInitializeX86TargetInfo();
-  llvm->LLVMInitializeX86Target();
-  llvm->LLVMInitializeX86TargetMC();
-  llvm->LLVMInitializeX86AsmPrinter();
+/* Announces an architecture to LLVM, if it has it. */
+static void initialize_target(void *handle, const char *target) {
+  static const char *const parts[] = {"TargetInfo", "Target", "TargetMC", "AsmPrinter"};
+  enum { N_PARTS = sizeof parts / sizeof parts[0] };
+  void (*functions[N_PARTS])(void);
+  char name[64];
+  for (int i = 0; i < N_PARTS; i++) {
+    (void)snprintf(name, sizeof name, "LLVMInitialize%s%s", target, parts[i]);
+    if (!find_symbol(handle, name, &functions[i])) return;
+  }
+  for (int i = 0; i < N_PARTS; i++) functions[i]();
+}
+
+static void initialize_targets(void *handle) {
+#define LLVM_TARGET(name) initialize_target(handle, #name);
+#include "codegen/llvm.def"
 }
 
 static bool open_file(sm_llvm *llvm, const char *file) {
@@ -44,7 +54,7 @@ static bool open_file(sm_llvm *llvm, const char *file) {
     return false;
   }
   (void)snprintf(llvm->name, sizeof llvm->name, "%s", file);
-  initialize_targets(llvm);
+  initialize_targets(llvm->handle);
   return true;
 }
 

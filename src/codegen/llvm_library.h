@@ -30,7 +30,6 @@ typedef struct sm_llvm {
   char name[64]; /* the file that was opened */
 #define LLVM(result, name, parameters) result(*name) parameters;
 #include "codegen/llvm.def"
-#undef LLVM
 } sm_llvm;
 
 /* Opens the first of the known file names that has all functions. ERR_COMPILE

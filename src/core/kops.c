@@ -25,9 +25,13 @@ sm_kop_loop *sm_kop_eval(sm_kop kop, smelt_dtype in, smelt_dtype out) {
 
 sm_kop_loop *sm_kop_eval_level(sm_cpu_level level, sm_kop kop, smelt_dtype in, smelt_dtype out) {
   static sm_kop_loop *(*const by_level[SM_CPU_LEVEL_COUNT])(sm_kop, smelt_dtype, smelt_dtype) = {
-      [SM_CPU_BASELINE] = sm_kop_eval_baseline,
-      [SM_CPU_AVX2] = sm_kop_eval_avx2,
-      [SM_CPU_AVX512] = sm_kop_eval_avx512,
+    [SM_CPU_BASELINE] = sm_kop_eval_baseline,
+#if defined(__x86_64__)
+    [SM_CPU_AVX2] = sm_kop_eval_avx2,
+    [SM_CPU_AVX512] = sm_kop_eval_avx512,
+#elif defined(__aarch64__)
+    [SM_CPU_NEON] = sm_kop_eval_baseline, /* compilers use its instructions anyway */
+#endif
   };
   return by_level[level](kop, in, out);
 }

@@ -46,7 +46,7 @@ sm_kop_loop *sm_kop_eval(sm_kop kop, smelt_dtype in, smelt_dtype out);
 /* The same with the instructions of a level, which the processor must have; the
  * bits are the same. */
 sm_kop_loop *sm_kop_eval_level(sm_cpu_level level, sm_kop kop, smelt_dtype in, smelt_dtype out);
-/* One of them for each level (kop_level.h). */
+/* One of them for each level that the compiler does not use anyway (kop_level.h). */
 sm_kop_loop *sm_kop_eval_baseline(sm_kop kop, smelt_dtype in, smelt_dtype out);
 sm_kop_loop *sm_kop_eval_avx2(sm_kop kop, smelt_dtype in, smelt_dtype out);
 sm_kop_loop *sm_kop_eval_avx512(sm_kop kop, smelt_dtype in, smelt_dtype out);

@@ -24,7 +24,10 @@ enum { INTERPRETER_WIDTH = 512 };
 /* --- The device ----------------------------------------------------------------------- */
 
 static void fill_profile(sm_cpu_device *cpu) {
-  static const char *const names[] = {"cpu-baseline", "cpu-avx2", "cpu-avx512"};
+  static const char *const names[SM_CPU_LEVEL_COUNT] = {[SM_CPU_BASELINE] = "cpu-baseline",
+                                                        [SM_CPU_AVX2] = "cpu-avx2",
+                                                        [SM_CPU_AVX512] = "cpu-avx512",
+                                                        [SM_CPU_NEON] = "cpu-neon"};
   int widest = sm_cpu_vector_bytes(cpu->level) / 4, n = 0;
   cpu->profile = (sm_profile){.name = names[cpu->level],
                               .vector_bytes = (uint16_t)sm_cpu_vector_bytes(cpu->level),
@@ -48,14 +51,14 @@ static void free_parts(const sm_device *device, sm_cpu_device *cpu) {
   sm_free(device->allocator, cpu, sizeof *cpu);
 }
 
-/* The processor's level, or a lower one that SMELT_CPU names. */
+/* The processor's best level, or the one that SMELT_CPU names. */
 static smelt_status choose_level(sm_cpu_level *level, smelt_error *err) {
   const char *wanted = secure_getenv("SMELT_CPU");
-  sm_cpu_level best = sm_cpu_detect();
-  for (*level = wanted ? SM_CPU_BASELINE : best; *level < best; ++*level) {
-    if (strcmp(sm_cpu_level_name(*level), wanted) == 0) return SMELT_OK;
+  *level = sm_cpu_detect();
+  if (!wanted) return SMELT_OK;
+  for (*level = SM_CPU_BASELINE; *level < SM_CPU_LEVEL_COUNT; ++*level) {
+    if (strcmp(sm_cpu_level_name(*level), wanted) == 0 && sm_cpu_supports(*level)) return SMELT_OK;
   }
-  if (!wanted || strcmp(sm_cpu_level_name(best), wanted) == 0) return SMELT_OK;
   return sm_error_set(err, SMELT_ERR_ARGUMENT, "SMELT_CPU=%.40s is no level of this processor", wanted);
 }
 

@@ -16,6 +16,7 @@
 const sm_profile sm_null_profiles[] = {
     {.name = "cpu-avx512", .vector_bytes = 64, .widths = {16, 8, 4, 2, 1}, .max_bindings = 128, .chunked = true},
     {.name = "cpu-avx2", .vector_bytes = 32, .widths = {8, 4, 2, 1}, .max_bindings = 128, .chunked = true},
+    {.name = "cpu-neon", .vector_bytes = 16, .widths = {4, 2, 1}, .max_bindings = 128, .chunked = true},
     {.name = "metal", .vector_bytes = 16, .widths = {4, 2, 1}, .max_bindings = 28},
     {.name = "cuda-sm90", .vector_bytes = 16, .widths = {4, 2, 1}, .max_bindings = 128},
     {.name = "opencl12", .vector_bytes = 16, .widths = {4, 2, 1}, .max_bindings = 64},
@@ -30,9 +31,9 @@ static smelt_status open_null(sm_device *device, const char *argument, smelt_err
       return SMELT_OK;
     }
   }
-  return sm_error_set(err, SMELT_ERR_DEVICE,
-                      "no profile \"%.60s\"; there are cpu-avx512, cpu-avx2, metal, cuda-sm90, opencl12",
-                      argument);
+  return sm_error_set(
+      err, SMELT_ERR_DEVICE,
+      "no profile \"%.60s\"; there are cpu-avx512, cpu-avx2, cpu-neon, metal, cuda-sm90, opencl12", argument);
 }
 
 static void close_null(sm_device *device) { (void)device; }
