@@ -45,16 +45,23 @@ static void link_object(const sm_object *object, sm_cpu_level level) {
   link_at_addresses(&image);
 }
 
-/* Loads it where it can run. */
-static smelt_status compile(const sm_llvm *llvm, const sm_kir_kernel *k, sm_cpu_level level, sm_code *out) {
+static smelt_status compile_object(const sm_llvm *llvm, const sm_kir_kernel *k, sm_cpu_level level,
+                                   sm_object *out) {
   sm_kir_kernel primitive;
-  sm_object object;
   smelt_error err;
   CHECK_OK(sm_kir_expand(k, &primitive, &err), err);
-  smelt_status status = sm_llvm_compile(llvm, &primitive, level, &sm_malloc_allocator, &object, NULL, &err);
+  smelt_status status = sm_llvm_compile(llvm, &primitive, level, &sm_malloc_allocator, out, NULL, &err);
   sm_kir_free(&primitive);
+  if (status == SMELT_OK) link_object(out, level);
+  return status;
+}
+
+/* Loads it where it can run. */
+static smelt_status compile(const sm_llvm *llvm, const sm_kir_kernel *k, sm_cpu_level level, sm_code *out) {
+  sm_object object;
+  smelt_error err;
+  smelt_status status = compile_object(llvm, k, level, &object);
   if (status != SMELT_OK) return status;
-  link_object(&object, level);
   *out = (sm_code){.base = NULL};
   if (sm_cpu_supports(level))
     CHECK_OK(sm_code_load(object.data, object.size, SM_OBJECT_ENTRY, out, &err), err);
@@ -277,6 +284,29 @@ TEST(strides_locals_and_streams) {
   sm_llvm_close(&llvm);
 }
 
+/* Whether an instruction is there that has these bits under the mask. */
+static bool has_instruction(const sm_object *object, uint32_t mask, uint32_t bits) {
+  for (size_t at = 0; at + sizeof bits <= object->size; at += sizeof bits) {
+    uint32_t word;
+    memcpy(&word, (const char *)object->data + at, sizeof word);
+    if ((word & mask) == bits) return true;
+  }
+  return false;
+}
+
+TEST(fences_and_hints_of_aarch64) {
+  sm_llvm llvm = open_llvm();
+  sm_kir_kernel k;
+  sm_object object;
+  build_forms(&k);
+  CHECK_STATUS(compile_object(&llvm, &k, SM_CPU_NEON, &object), SMELT_OK);
+  CHECK(has_instruction(&object, UINT32_MAX, 0xd5033abf)); /* dmb ishst */
+  CHECK(has_instruction(&object, 0xffc0001f, 0xf9800000)); /* prfm pldl1keep, [x, #] */
+  sm_free(&sm_malloc_allocator, object.data, object.size);
+  sm_kir_free(&k);
+  sm_llvm_close(&llvm);
+}
+
 /* --- Long kernels --------------------------------------------------------------------------- */
 
 #define TILE INT64_C(64)
@@ -378,5 +408,6 @@ TEST(no_llvm) {
 }
 
 TEST_MAIN(CASE(operations_avx2), CASE(operations_avx512), CASE(operations_neon), CASE(remainders_of_any_size),
-          CASE(powers_of_integers), CASE(strides_locals_and_streams), CASE(long_kernels_have_functions),
-          CASE(long_kernels_have_the_same_bits), CASE(no_code_for_old_processors), CASE(no_llvm))
+          CASE(powers_of_integers), CASE(strides_locals_and_streams), CASE(fences_and_hints_of_aarch64),
+          CASE(long_kernels_have_functions), CASE(long_kernels_have_the_same_bits),
+          CASE(no_code_for_old_processors), CASE(no_llvm))
