@@ -105,14 +105,16 @@ static LLVMValueRef rest(const scalar_op *o, const safe_division *s) {
 /* Where the rest is not zero and its sign is not the divisor's. */
 static LLVMValueRef needs_floor(const scalar_op *o, const safe_division *s, LLVMValueRef r) {
   LLVMValueRef zero = integer(o, 0);
-  LLVMValueRef signs = BUILD(Xor, ICMP(SLT, o->a, zero), ICMP(SLT, s->divisor, zero));
+  LLVMValueRef below = ICMP(SLT, o->a, zero), divisor_below = ICMP(SLT, s->divisor, zero);
+  LLVMValueRef signs = BUILD(Xor, below, divisor_below);
   return BUILD(And, ICMP(NE, r, zero), signs);
 }
 
 static LLVMValueRef emit_trunc_div(const scalar_op *o) {
   if (is_float(o)) return intrinsic1(o, "llvm.trunc", BUILD(FDiv, o->a, o->b));
   safe_division s = make_safe(o);
-  return choose_safe(o, &s, is_signed(o) ? BUILD(Neg, o->a) : NULL, quotient(o, &s));
+  LLVMValueRef negative = is_signed(o) ? BUILD(Neg, o->a) : NULL;
+  return choose_safe(o, &s, negative, quotient(o, &s));
 }
 
 static LLVMValueRef emit_floor_div(const scalar_op *o) {
@@ -121,7 +123,8 @@ static LLVMValueRef emit_floor_div(const scalar_op *o) {
   LLVMValueRef q = quotient(o, &s);
   if (!is_signed(o)) return choose_safe(o, &s, NULL, q);
   LLVMValueRef lower = needs_floor(o, &s, rest(o, &s));
-  return choose_safe(o, &s, BUILD(Neg, o->a), SELECT(lower, BUILD(Sub, q, integer(o, 1)), q));
+  LLVMValueRef negative = BUILD(Neg, o->a);
+  return choose_safe(o, &s, negative, SELECT(lower, BUILD(Sub, q, integer(o, 1)), q));
 }
 
 static LLVMValueRef emit_rem(const scalar_op *o) {
@@ -342,7 +345,8 @@ static LLVMValueRef narrow_to_half(const scalar_op *o, LLVMValueRef f32) {
 static LLVMValueRef round_to_odd(const scalar_op *o) {
   LLVMTypeRef f64 = sm_llvm_type(o->e, SMELT_F64, o->width), f32 = sm_llvm_type(o->e, SMELT_F32, o->width);
   LLVMValueRef nearest = BUILD(FPTrunc, o->a, f32), back = BUILD(FPExt, nearest, f64);
-  LLVMValueRef away = FCMP(OGT, intrinsic1(o, "llvm.fabs", back), intrinsic1(o, "llvm.fabs", o->a));
+  LLVMValueRef size = intrinsic1(o, "llvm.fabs", o->a), size_back = intrinsic1(o, "llvm.fabs", back);
+  LLVMValueRef away = FCMP(OGT, size_back, size);
   LLVMValueRef less = BUILD(ZExt, away, sm_llvm_type(o->e, SMELT_U32, o->width));
   LLVMValueRef bits = as_bits(o, nearest);
   LLVMValueRef odd = BUILD(Or, BUILD(Sub, bits, less), bits_value(o, SMELT_U32, 1));
@@ -384,19 +388,29 @@ static LLVMValueRef low_word(const scalar_op *o, LLVMValueRef x) {
 }
 static LLVMValueRef high_word(const scalar_op *o, LLVMValueRef x) { return BUILD(LShr, x, integer(o, 32)); }
 
+static void split_words(const scalar_op *o, LLVMValueRef x, LLVMValueRef out[2]) {
+  out[0] = low_word(o, x);
+  out[1] = high_word(o, x);
+}
+
 static void philox_round(const scalar_op *o, philox *p) {
   LLVMValueRef p0 = BUILD(Mul, p->c[0], integer(o, 0xD2511F53u));
   LLVMValueRef p1 = BUILD(Mul, p->c[2], integer(o, 0xCD9E8D57u));
   LLVMValueRef n0 = BUILD(Xor, BUILD(Xor, high_word(o, p1), p->c[1]), p->k[0]);
   LLVMValueRef n2 = BUILD(Xor, BUILD(Xor, high_word(o, p0), p->c[3]), p->k[1]);
-  *p = (philox){{n0, low_word(o, p1), n2, low_word(o, p0)},
-                {low_word(o, BUILD(Add, p->k[0], integer(o, 0x9E3779B9u))),
-                 low_word(o, BUILD(Add, p->k[1], integer(o, 0xBB67AE85u)))}};
+  p->c[0] = n0;
+  p->c[1] = low_word(o, p1);
+  p->c[2] = n2;
+  p->c[3] = low_word(o, p0);
+  p->k[0] = low_word(o, BUILD(Add, p->k[0], integer(o, 0x9E3779B9u)));
+  p->k[1] = low_word(o, BUILD(Add, p->k[1], integer(o, 0xBB67AE85u)));
 }
 
 static LLVMValueRef emit_philox(const scalar_op *o) {
-  philox p = {{low_word(o, o->a), high_word(o, o->a), low_word(o, o->b), high_word(o, o->b)},
-              {low_word(o, o->c), high_word(o, o->c)}};
+  philox p;
+  split_words(o, o->a, &p.c[0]);
+  split_words(o, o->b, &p.c[2]);
+  split_words(o, o->c, &p.k[0]);
   for (int round = 0; round < 10; round++) philox_round(o, &p);
   int first = o->kop == SM_KOP_PHILOX_LO ? 0 : 2;
   return BUILD(Or, BUILD(Shl, p.c[first + 1], integer(o, 32)), p.c[first]);

@@ -217,7 +217,7 @@ static void repeat_operation(sm_kop kop, smelt_dtype dtype, fill_fn *fill_with) 
   uint64_t state = 88172645463325252u;
   sm_kir_kernel k;
   build_operation(&k, kop, dtype, dtype);
-  for (int level = SM_CPU_AVX2; level <= SM_CPU_AVX512; level++) {
+  for (int level = SM_CPU_AVX2; level <= SM_CPU_NEON; level++) {
     sm_code code;
     CHECK_STATUS(compile(&llvm, &k, (sm_cpu_level)level, &code), SMELT_OK);
     for (int i = 0; i < TIMES && code.entry; i++)
