@@ -134,7 +134,8 @@ static LLVMValueRef reduce(const scalar_op *o, LLVMValueRef m, LLVMValueRef powe
   LLVMValueRef quotient = intrinsic1(o, "llvm.trunc", BUILD(FDiv, x, d));
   LLVMValueRef args[] = {BUILD(FNeg, quotient), d, x};
   LLVMValueRef rest = sm_llvm_intrinsic(o->e, "llvm.fma", &type, 1, args, 3);
-  return SELECT(FCMP(OLT, rest, real(o, 0)), BUILD(FAdd, rest, d), rest);
+  LLVMValueRef raised = BUILD(FAdd, rest, d);
+  return SELECT(FCMP(OLT, rest, real(o, 0)), raised, rest);
 }
 
 /* The remainder of m 2^n by d; n is at least 0. */
@@ -158,7 +159,8 @@ LLVMValueRef sm_llvm_fmod(const scalar_op *o) {
   format f = format_of(o);
   LLVMValueRef x = intrinsic1(o, "llvm.fabs", o->a), y = intrinsic1(o, "llvm.fabs", o->b);
   LLVMValueRef infinity = real(o, (double)__builtin_inf()), nan = real(o, (double)__builtin_nan(""));
-  LLVMValueRef valid = BUILD(And, FCMP(OLT, x, infinity), FCMP(OGT, y, real(o, 0)));
+  LLVMValueRef finite = FCMP(OLT, x, infinity);
+  LLVMValueRef valid = BUILD(And, finite, FCMP(OGT, y, real(o, 0)));
   LLVMValueRef divides = BUILD(And, valid, FCMP(OGE, x, y));
   parts m = take_apart(o, &f, x), d = take_apart(o, &f, y);
   LLVMValueRef n = SELECT(divides, BUILD(Sub, m.exponent, d.exponent), word(o, &f, 0));

@@ -31,7 +31,9 @@ static inline LLVMValueRef real(const scalar_op *o, double value) {
   return sm_llvm_real(o->e, o->in, o->width, value);
 }
 
-/* Shorthands for building; o names the operation in progress. */
+/* Shorthands for building; o names the operation in progress. At most one argument
+ * of a call builds something: C leaves the order of arguments open, and code must
+ * not depend on which compiler built this file. */
 #define BUILD(name, ...) o->e->llvm->LLVMBuild##name(o->e->builder, __VA_ARGS__, "")
 #define ICMP(predicate, x, y) BUILD(ICmp, SM_LLVM_##predicate, x, y)
 #define FCMP(predicate, x, y) BUILD(FCmp, SM_LLVM_##predicate, x, y)

@@ -147,7 +147,8 @@ static LLVMValueRef emit_pow(const scalar_op *o) { return is_float(o) ? NULL : s
 static LLVMValueRef emit_abs(const scalar_op *o) {
   if (is_float(o)) return intrinsic1(o, "llvm.fabs", o->a);
   if (!is_signed(o)) return o->a;
-  return SELECT(ICMP(SLT, o->a, integer(o, 0)), BUILD(Neg, o->a), o->a);
+  LLVMValueRef negated = BUILD(Neg, o->a);
+  return SELECT(ICMP(SLT, o->a, integer(o, 0)), negated, o->a);
 }
 
 static LLVMValueRef emit_sign(const scalar_op *o) {
