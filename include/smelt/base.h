@@ -28,6 +28,9 @@
 #define SMELT_MUST_USE
 #endif
 
+/* A part of a smelt_range that is left out. */
+#define SMELT_ABSENT INT64_MIN
+
 /* Ownership, as clang's static analyzer understands it. SMELT_TAKES(n): the
  * reference in parameter n is gone after the call. SMELT_GIVES: the returned
  * reference is the caller's and must be taken or dropped. The analyzer knows
@@ -57,6 +60,13 @@ typedef enum smelt_dtype {
 #include "smelt/dtype.def"
 #undef DTYPE
 } smelt_dtype;
+
+/* Places of an axis, start:stop:step as Python has it: a negative start or stop
+ * counts from the end, both are cut to the axis, `stop` is not reached. What is
+ * SMELT_ABSENT is the whole axis in the direction of the step, a step of 1. */
+typedef struct smelt_range {
+  int64_t start, stop, step;
+} smelt_range;
 
 /* What kernels may do to results (docs/modes.md). */
 typedef enum smelt_mode {

@@ -12,7 +12,7 @@
  * function and also a macro of the same name, with these promises:
  *
  *  - operands are evaluated from left to right, each exactly once, before the
- *    attributes (dtype, rank, dims), whose order is open;
+ *    attributes (dtype, rank, dims, axis), whose order is open;
  *  - an operand may be a C scalar of any real arithmetic type; it becomes a
  *    weak scalar tensor (smelt_scalar_f64, ...);
  *  - a void pointer is taken as a tensor, so that a null pointer gives a
@@ -42,6 +42,7 @@
 
 /* Functions by number of operands and by attributes, as in smelt_op_info. */
 typedef smelt_tensor *smelt__fn2(smelt_tensor *, smelt_tensor *);
+typedef smelt_tensor *smelt__fn2_x(smelt_tensor *, smelt_tensor *, int);
 typedef smelt_tensor *smelt__fn3(smelt_tensor *, smelt_tensor *, smelt_tensor *);
 typedef smelt_tensor *smelt__fn1_ts(smelt_context *, smelt_tensor *, smelt_dtype, int, const int64_t *);
 typedef smelt_tensor *smelt__fn3_t(smelt_context *, smelt_tensor *, smelt_tensor *, smelt_tensor *,
@@ -115,22 +116,45 @@ SMELT_MUST_USE inline smelt_tensor *smelt__call2(smelt__fn2 *f, smelt__operands2
 SMELT_MUST_USE inline smelt_tensor *smelt__call3(smelt__fn3 *f, smelt__operands3 o) {
   return f(o.x, o.y, o.z);
 }
-SMELT_MUST_USE inline smelt_tensor *smelt__call1_ts(smelt__fn1_ts *f, smelt_context *ctx, smelt__operands1 o,
-                                                    smelt_dtype dtype, int rank, const int64_t *dims) {
-  return f(ctx, o.x, dtype, rank, dims);
+
+/* Operands that wait for attributes: what is called is evaluated before the
+ * arguments of the call. */
+struct smelt__bound1_ts {
+  smelt__fn1_ts *f;
+  smelt_context *ctx;
+  smelt__operands1 o;
+  SMELT_MUST_USE smelt_tensor *operator()(smelt_dtype dtype, int rank, const int64_t *dims) const {
+    return f(ctx, o.x, dtype, rank, dims);
+  }
+};
+struct smelt__bound2_x {
+  smelt__fn2_x *f;
+  smelt__operands2 o;
+  SMELT_MUST_USE smelt_tensor *operator()(int axis) const { return f(o.x, o.y, axis); }
+};
+struct smelt__bound3_t {
+  smelt__fn3_t *f;
+  smelt_context *ctx;
+  smelt__operands3 o;
+  SMELT_MUST_USE smelt_tensor *operator()(smelt_dtype dtype) const { return f(ctx, o.x, o.y, o.z, dtype); }
+};
+
+inline smelt__bound1_ts smelt__bind1_ts(smelt__fn1_ts *f, smelt_context *ctx, smelt__operands1 o) {
+  return {f, ctx, o};
 }
-SMELT_MUST_USE inline smelt_tensor *smelt__call3_t(smelt__fn3_t *f, smelt_context *ctx, smelt__operands3 o,
-                                                   smelt_dtype dtype) {
-  return f(ctx, o.x, o.y, o.z, dtype);
+inline smelt__bound2_x smelt__bind2_x(smelt__fn2_x *f, smelt__operands2 o) { return {f, o}; }
+inline smelt__bound3_t smelt__bind3_t(smelt__fn3_t *f, smelt_context *ctx, smelt__operands3 o) {
+  return {f, ctx, o};
 }
 
 } /* extern "C++" */
 
 #define smelt__apply2(f, x, y) smelt__call2(f, {smelt__operand(x), smelt__operand(y)})
 #define smelt__apply3(f, x, y, z) smelt__call3(f, {smelt__operand(x), smelt__operand(y), smelt__operand(z)})
-#define smelt__apply1_ts(f, ctx, x, ...) smelt__call1_ts(f, ctx, {smelt__operand(x)}, __VA_ARGS__)
+#define smelt__apply1_ts(f, ctx, x, ...) smelt__bind1_ts(f, ctx, {smelt__operand(x)})(__VA_ARGS__)
+#define smelt__apply2_x(f, x, y, ...) smelt__bind2_x(f, {smelt__operand(x), smelt__operand(y)})(__VA_ARGS__)
 #define smelt__apply3_t(f, ctx, x, y, z, ...) \
-  smelt__call3_t(f, ctx, {smelt__operand(x), smelt__operand(y), smelt__operand(z)}, __VA_ARGS__)
+  smelt__bind3_t(f, ctx, {smelt__operand(x), smelt__operand(y), smelt__operand(z)})(__VA_ARGS__)
 
 #else
 
@@ -178,6 +202,14 @@ static inline smelt_tensor *smelt__from_long_double(long double v) { return smel
     (f)(smelt__x##n, smelt__y##n);  \
   })
 
+#define smelt__apply2_x(...) smelt__numbered(smelt__ordered2_x, __COUNTER__, __VA_ARGS__)
+#define smelt__ordered2_x(n, f, x, y, ...)      \
+  __extension__({                               \
+    smelt__bind(smelt__x##n, x);                \
+    smelt__bind(smelt__y##n, y);                \
+    (f)(smelt__x##n, smelt__y##n, __VA_ARGS__); \
+  })
+
 #define smelt__apply3(...) smelt__numbered(smelt__ordered3, __COUNTER__, __VA_ARGS__)
 #define smelt__ordered3(n, f, x, y, z)          \
   __extension__({                               \
@@ -211,6 +243,10 @@ SMELT_MUST_USE static inline smelt_tensor *smelt__held2(smelt__fn2 *f) {
   smelt_tensor *y = smelt__release(), *x = smelt__release();
   return f(x, y);
 }
+SMELT_MUST_USE static inline smelt_tensor *smelt__held2_x(smelt__fn2_x *f, int axis) {
+  smelt_tensor *y = smelt__release(), *x = smelt__release();
+  return f(x, y, axis);
+}
 SMELT_MUST_USE static inline smelt_tensor *smelt__held3(smelt__fn3 *f) {
   smelt_tensor *z = smelt__release(), *y = smelt__release(), *x = smelt__release();
   return f(x, y, z);
@@ -228,6 +264,7 @@ SMELT_MUST_USE static inline smelt_tensor *smelt__held3_t(smelt__fn3_t *f, smelt
 
 #define smelt__held(x) smelt__hold(smelt__operand(x))
 #define smelt__apply2(f, x, y) (smelt__held(x), smelt__held(y), smelt__held2(f))
+#define smelt__apply2_x(f, x, y, ...) (smelt__held(x), smelt__held(y), smelt__held2_x(f, __VA_ARGS__))
 #define smelt__apply3(f, x, y, z) (smelt__held(x), smelt__held(y), smelt__held(z), smelt__held3(f))
 #define smelt__apply1_ts(f, ctx, x, ...) (smelt__held(x), smelt__held1_ts(f, ctx, __VA_ARGS__))
 #define smelt__apply3_t(f, ctx, x, y, z, ...) \

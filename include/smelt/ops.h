@@ -15,7 +15,10 @@
  * Vocabulary: an *integer* is i8 to i64 or u8 to u64, a *float* f16, bf16, f32 or f64, a
  * *number* either. Dtypes of tensors are promoted and shapes broadcast by the
  * rules of the Python Array API; a scalar takes the dtype of the tensors beside
- * it. `dims` has `rank` extents, NULL is allowed for rank 0. */
+ * it. `dims` has `rank` extents, NULL is allowed for rank 0. Negative axes count
+ * from the end; NULL in place of a list of axes leaves them out. A list of tensors
+ * is taken whole; write its elements in statements of their own, or at least so
+ * that their order does not matter: C leaves it open inside braces. */
 #ifndef SMELT_OPS_H
 #define SMELT_OPS_H
 
@@ -530,6 +533,80 @@ smelt_tensor *smelt_where(smelt_tensor *cond, smelt_tensor *x, smelt_tensor *y);
 SMELT_API SMELT_GIVES SMELT_TAKES(1, 2, 3)
 smelt_tensor *smelt_clip(smelt_tensor *x, smelt_tensor *lo, smelt_tensor *hi);
 #define smelt_clip(x, lo, hi) smelt__apply3(smelt_clip, x, lo, hi)
+
+/* --- Views --- */
+
+/* The elements in row-major order under another shape; one extent may be -1 and follows from the others.
+ * x: any dtype, tensor.
+ * Result: dtype of x, shape `dims`. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_reshape(smelt_tensor *x, int rank, const int64_t *dims);
+
+/* Without these axes, which have extent 1; without all of extent 1 if none are given.
+ * x: any dtype, tensor.
+ * Result: dtype of x, axes left out. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_squeeze(smelt_tensor *x, const int *axes, size_t n_axes);
+
+/* With an axis of extent 1 put in at this place of the result.
+ * x: any dtype, tensor.
+ * Result: dtype of x, one more axis. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_expand_dims(smelt_tensor *x, int axis);
+
+/* The axes in this order; reversed if none are given.
+ * x: any dtype, tensor.
+ * Result: dtype of x, axes permuted. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_permute_dims(smelt_tensor *x, const int *axes, size_t n_axes);
+
+/* Two axes exchanged.
+ * x: any dtype, tensor.
+ * Result: dtype of x, axes exchanged. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_swapaxes(smelt_tensor *x, int axis1, int axis2);
+
+/* These axes backwards; all of them if none are given.
+ * x: any dtype, tensor.
+ * Result: dtype of x, shape of x. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_flip(smelt_tensor *x, const int *axes, size_t n_axes);
+
+/* Ranges of the first axes, as Python's x[start:stop:step, ...]; further axes stay whole.
+ * x: any dtype, tensor.
+ * Result: dtype of x, lengths of the ranges. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_slice(smelt_tensor *x, const smelt_range *ranges, size_t n_ranges);
+
+/* Broadcast to this shape.
+ * x: any dtype, tensor.
+ * Result: dtype of x, shape `dims`. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_broadcast_to(smelt_tensor *x, int rank, const int64_t *dims);
+
+/* --- Selection --- */
+
+/* The places of an axis that indices name; negative ones count from the end, others beyond the axis are cut to it.
+ * x: any dtype, tensor; indices: integer, tensor.
+ * Result: dtype of x, axis replaced by the shape of indices. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1, 2)
+smelt_tensor *smelt_take(smelt_tensor *x, smelt_tensor *indices, int axis);
+#define smelt_take(x, indices, ...) \
+  smelt__apply2_x(smelt_take, x, indices, __VA_ARGS__)
+
+/* Along an axis the element that the index at the same place names, as take does; other axes broadcast.
+ * x: any dtype, tensor; indices: integer, tensor.
+ * Result: dtype of x, shapes broadcast, the axis of indices. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1, 2)
+smelt_tensor *smelt_take_along_axis(smelt_tensor *x, smelt_tensor *indices, int axis);
+#define smelt_take_along_axis(x, indices, ...) \
+  smelt__apply2_x(smelt_take_along_axis, x, indices, __VA_ARGS__)
+
+/* The tensors one after another along an axis; their other extents are equal.
+ * tensors: any dtype, `n` tensors, promoted.
+ * Result: promoted dtype, extents of the axis added. */
+SMELT_API SMELT_GIVES
+smelt_tensor *smelt_concat(smelt_tensor *const *tensors, size_t n, int axis);
 
 #ifdef __cplusplus
 }

@@ -114,14 +114,19 @@ typedef struct smelt_attrs {
   smelt_dtype dtype; /* 't' */
   int rank;          /* 's': the shape, with dims */
   const int64_t *dims;
+  const int *axes; /* 'a': any number of axes, NULL: left out; 'p': two; 'x': one */
+  size_t n_axes;
+  const smelt_range *ranges; /* 'r': one an axis */
+  size_t n_ranges;
 } smelt_attrs;
 
 /* One operation of the table. Strings are static. */
 typedef struct smelt_op_info {
   const char *name;     /* "add": the function is smelt_add */
   const char *operands; /* one letter an operand: T tensor, A tensor or scalar, B bool tensor,
-                           S scalar only */
-  const char *attrs;    /* one letter an attribute: t dtype, s shape */
+                           I integer tensor, S scalar only; L alone: a list of tensors */
+  const char *attrs;    /* one letter an attribute: t dtype, s shape, a axes, p two axes, x one
+                           axis, r ranges */
   const char *family;   /* "Numeric", as the log names it */
   const char *doc;      /* one sentence */
 } smelt_op_info;

@@ -158,45 +158,67 @@ const smelt_op_info sm_op_infos[SM_OP_COUNT] = {
         "The second operand where the first is true, elsewhere the third."},
     [SM_OP_CLIP] = {"clip", "TAA", "", "Numeric",
         "Limited to [lo, hi]; a NaN anywhere gives NaN, lo > hi gives hi."},
+    [SM_OP_RESHAPE] = {"reshape", "T", "s", "Base",
+        "The elements in row-major order under another shape; one extent may be -1 and follows from the others."},
+    [SM_OP_SQUEEZE] = {"squeeze", "T", "a", "Base",
+        "Without these axes, which have extent 1; without all of extent 1 if none are given."},
+    [SM_OP_EXPAND_DIMS] = {"expand_dims", "T", "x", "Base",
+        "With an axis of extent 1 put in at this place of the result."},
+    [SM_OP_PERMUTE_DIMS] = {"permute_dims", "T", "a", "Base",
+        "The axes in this order; reversed if none are given."},
+    [SM_OP_SWAPAXES] = {"swapaxes", "T", "p", "Base",
+        "Two axes exchanged."},
+    [SM_OP_FLIP] = {"flip", "T", "a", "Base",
+        "These axes backwards; all of them if none are given."},
+    [SM_OP_SLICE] = {"slice", "T", "r", "Base",
+        "Ranges of the first axes, as Python's x[start:stop:step, ...]; further axes stay whole."},
+    [SM_OP_BROADCAST_TO] = {"broadcast_to", "T", "s", "Base",
+        "Broadcast to this shape."},
+    [SM_OP_TAKE] = {"take", "TI", "x", "Base",
+        "The places of an axis that indices name; negative ones count from the end, others beyond the axis are cut to it."},
+    [SM_OP_TAKE_ALONG_AXIS] = {"take_along_axis", "TI", "x", "Base",
+        "Along an axis the element that the index at the same place names, as take does; other axes broadcast."},
+    [SM_OP_CONCAT] = {"concat", "L", "x", "Base",
+        "The tensors one after another along an axis; their other extents are equal."},
 };
 
 smelt_tensor *(smelt_zeros)(smelt_context *ctx, smelt_dtype dtype, int rank, const int64_t *dims) {
-  const smelt_attrs attrs = {sizeof attrs, dtype, rank, dims};
+  const smelt_attrs attrs = {.size = sizeof attrs, .dtype = dtype, .rank = rank, .dims = dims};
   return sm_record_call(ctx, SM_OP_ZEROS, NULL, 0, &attrs);
 }
 
 smelt_tensor *(smelt_ones)(smelt_context *ctx, smelt_dtype dtype, int rank, const int64_t *dims) {
-  const smelt_attrs attrs = {sizeof attrs, dtype, rank, dims};
+  const smelt_attrs attrs = {.size = sizeof attrs, .dtype = dtype, .rank = rank, .dims = dims};
   return sm_record_call(ctx, SM_OP_ONES, NULL, 0, &attrs);
 }
 
 smelt_tensor *(smelt_full)(smelt_context *ctx, smelt_tensor *value,
     smelt_dtype dtype, int rank, const int64_t *dims) {
   smelt_tensor *const operands[] = {value};
-  const smelt_attrs attrs = {sizeof attrs, dtype, rank, dims};
+  const smelt_attrs attrs = {.size = sizeof attrs, .dtype = dtype, .rank = rank, .dims = dims};
   return sm_record_call(ctx, SM_OP_FULL, operands, 1, &attrs);
 }
 
 smelt_tensor *(smelt_arange)(smelt_context *ctx, smelt_tensor *start, smelt_tensor *stop, smelt_tensor *step,
     smelt_dtype dtype) {
   smelt_tensor *const operands[] = {start, stop, step};
-  const smelt_attrs attrs = {sizeof attrs, dtype, 0, NULL};
+  const smelt_attrs attrs = {.size = sizeof attrs, .dtype = dtype};
   return sm_record_call(ctx, SM_OP_ARANGE, operands, 3, &attrs);
 }
 
 smelt_tensor *(smelt_rand)(smelt_context *ctx, smelt_dtype dtype, int rank, const int64_t *dims) {
-  const smelt_attrs attrs = {sizeof attrs, dtype, rank, dims};
+  const smelt_attrs attrs = {.size = sizeof attrs, .dtype = dtype, .rank = rank, .dims = dims};
   return sm_record_call(ctx, SM_OP_RAND, NULL, 0, &attrs);
 }
 
 smelt_tensor *(smelt_randn)(smelt_context *ctx, smelt_dtype dtype, int rank, const int64_t *dims) {
-  const smelt_attrs attrs = {sizeof attrs, dtype, rank, dims};
+  const smelt_attrs attrs = {.size = sizeof attrs, .dtype = dtype, .rank = rank, .dims = dims};
   return sm_record_call(ctx, SM_OP_RANDN, NULL, 0, &attrs);
 }
 
 smelt_tensor *(smelt_astype)(smelt_tensor *x, smelt_dtype dtype) {
   smelt_tensor *const operands[] = {x};
-  const smelt_attrs attrs = {sizeof attrs, dtype, 0, NULL};
+  const smelt_attrs attrs = {.size = sizeof attrs, .dtype = dtype};
   return sm_record_call(NULL, SM_OP_ASTYPE, operands, 1, &attrs);
 }
 
@@ -543,4 +565,69 @@ smelt_tensor *(smelt_where)(smelt_tensor *cond, smelt_tensor *x, smelt_tensor *y
 smelt_tensor *(smelt_clip)(smelt_tensor *x, smelt_tensor *lo, smelt_tensor *hi) {
   smelt_tensor *const operands[] = {x, lo, hi};
   return sm_record_call(NULL, SM_OP_CLIP, operands, 3, NULL);
+}
+
+smelt_tensor *(smelt_reshape)(smelt_tensor *x, int rank, const int64_t *dims) {
+  smelt_tensor *const operands[] = {x};
+  const smelt_attrs attrs = {.size = sizeof attrs, .rank = rank, .dims = dims};
+  return sm_record_call(NULL, SM_OP_RESHAPE, operands, 1, &attrs);
+}
+
+smelt_tensor *(smelt_squeeze)(smelt_tensor *x, const int *axes, size_t n_axes) {
+  smelt_tensor *const operands[] = {x};
+  const smelt_attrs attrs = {.size = sizeof attrs, .axes = axes, .n_axes = n_axes};
+  return sm_record_call(NULL, SM_OP_SQUEEZE, operands, 1, &attrs);
+}
+
+smelt_tensor *(smelt_expand_dims)(smelt_tensor *x, int axis) {
+  smelt_tensor *const operands[] = {x};
+  const smelt_attrs attrs = {.size = sizeof attrs, .axes = &axis, .n_axes = 1};
+  return sm_record_call(NULL, SM_OP_EXPAND_DIMS, operands, 1, &attrs);
+}
+
+smelt_tensor *(smelt_permute_dims)(smelt_tensor *x, const int *axes, size_t n_axes) {
+  smelt_tensor *const operands[] = {x};
+  const smelt_attrs attrs = {.size = sizeof attrs, .axes = axes, .n_axes = n_axes};
+  return sm_record_call(NULL, SM_OP_PERMUTE_DIMS, operands, 1, &attrs);
+}
+
+smelt_tensor *(smelt_swapaxes)(smelt_tensor *x, int axis1, int axis2) {
+  smelt_tensor *const operands[] = {x};
+  const smelt_attrs attrs = {.size = sizeof attrs, .axes = (const int[]){axis1, axis2}, .n_axes = 2};
+  return sm_record_call(NULL, SM_OP_SWAPAXES, operands, 1, &attrs);
+}
+
+smelt_tensor *(smelt_flip)(smelt_tensor *x, const int *axes, size_t n_axes) {
+  smelt_tensor *const operands[] = {x};
+  const smelt_attrs attrs = {.size = sizeof attrs, .axes = axes, .n_axes = n_axes};
+  return sm_record_call(NULL, SM_OP_FLIP, operands, 1, &attrs);
+}
+
+smelt_tensor *(smelt_slice)(smelt_tensor *x, const smelt_range *ranges, size_t n_ranges) {
+  smelt_tensor *const operands[] = {x};
+  const smelt_attrs attrs = {.size = sizeof attrs, .ranges = ranges, .n_ranges = n_ranges};
+  return sm_record_call(NULL, SM_OP_SLICE, operands, 1, &attrs);
+}
+
+smelt_tensor *(smelt_broadcast_to)(smelt_tensor *x, int rank, const int64_t *dims) {
+  smelt_tensor *const operands[] = {x};
+  const smelt_attrs attrs = {.size = sizeof attrs, .rank = rank, .dims = dims};
+  return sm_record_call(NULL, SM_OP_BROADCAST_TO, operands, 1, &attrs);
+}
+
+smelt_tensor *(smelt_take)(smelt_tensor *x, smelt_tensor *indices, int axis) {
+  smelt_tensor *const operands[] = {x, indices};
+  const smelt_attrs attrs = {.size = sizeof attrs, .axes = &axis, .n_axes = 1};
+  return sm_record_call(NULL, SM_OP_TAKE, operands, 2, &attrs);
+}
+
+smelt_tensor *(smelt_take_along_axis)(smelt_tensor *x, smelt_tensor *indices, int axis) {
+  smelt_tensor *const operands[] = {x, indices};
+  const smelt_attrs attrs = {.size = sizeof attrs, .axes = &axis, .n_axes = 1};
+  return sm_record_call(NULL, SM_OP_TAKE_ALONG_AXIS, operands, 2, &attrs);
+}
+
+smelt_tensor *(smelt_concat)(smelt_tensor *const *tensors, size_t n, int axis) {
+  const smelt_attrs attrs = {.size = sizeof attrs, .axes = &axis, .n_axes = 1};
+  return sm_record_list(NULL, SM_OP_CONCAT, tensors, n, &attrs);
 }

@@ -76,18 +76,19 @@ static smelt_tensor *record_scalars(const taken_call *call) {
 /* The stream all tensor operands belong to, or that of `ctx`; NULL with an
  * error if there is none or they differ. */
 static sm_stream *common_stream(smelt_context *ctx, const taken_call *call, smelt_error *err) {
-  const char *name = sm_op_row_of(call->code)->name;
+  const sm_op_row *row = sm_op_row_of(call->code);
   sm_stream *stream = ctx ? &ctx->stream : NULL;
   for (int i = 0; i < call->n; i++) {
     if (call->targets[i].kind != SM_TARGET_TENSOR) continue;
     sm_stream *own = call->targets[i].tensor->stream;
     if (!stream) stream = own;
     if (stream != own) {
-      sm_error_set(err, SMELT_ERR_DEVICE, "%s: the operands belong to different contexts", name);
+      sm_error_set(err, SMELT_ERR_DEVICE, "%s: the operands belong to different contexts", row->name);
       return NULL;
     }
   }
-  if (!stream) sm_error_set(err, SMELT_ERR_ARGUMENT, "%s: the context is NULL", name);
+  const char *missing = sm_op_creates(row) ? "the context is NULL" : "no operand is a tensor";
+  if (!stream) sm_error_set(err, SMELT_ERR_ARGUMENT, "%s: %s", row->name, missing);
   return stream;
 }
 
@@ -139,6 +140,33 @@ smelt_tensor *sm_record_call(smelt_context *ctx, sm_opcode code, smelt_tensor *c
   return record_tensors(ctx, &call);
 }
 
+/* A list that is too long for a record in SM_MAX_OPERANDS parts, each of them the
+ * result of its own list. */
+static smelt_tensor *record_tree(smelt_context *ctx, sm_opcode code, smelt_tensor *const *list, size_t n,
+                                 const smelt_attrs *attrs) {
+  smelt_tensor *parts[SM_MAX_OPERANDS];
+  if (n == 1) return list[0];
+  if (n <= SM_MAX_OPERANDS) return sm_record_call(ctx, code, list, (int)n, attrs);
+  for (size_t i = 0, begin = 0; i < SM_MAX_OPERANDS; i++) {
+    size_t end = begin + (n - begin) / (SM_MAX_OPERANDS - i);
+    parts[i] = record_tree(ctx, code, list + begin, end - begin, attrs);
+    begin = end;
+  }
+  return sm_record_call(ctx, code, parts, SM_MAX_OPERANDS, attrs);
+}
+
+smelt_tensor *sm_record_list(smelt_context *ctx, sm_opcode code, smelt_tensor *const *operands, size_t n,
+                             const smelt_attrs *attrs) {
+  smelt_error err;
+  const char *name = sm_op_row_of(code)->name;
+  if (n && operands) {
+    return n == 1 ? sm_record_call(ctx, code, operands, 1, attrs)
+                  : record_tree(ctx, code, operands, n, attrs);
+  }
+  sm_error_set(&err, SMELT_ERR_ARGUMENT, n ? "%s: the operands are NULL" : "%s: there is no tensor", name);
+  return poisoned(&err);
+}
+
 static smelt_tensor *refuse_call(smelt_tensor *const *operands, size_t n, const smelt_error *err) {
   for (size_t i = 0; i < n; i++) smelt_drop(operands[i]);
   return poisoned(err);
@@ -156,6 +184,7 @@ smelt_tensor *smelt_call(smelt_context *ctx, const char *name, smelt_tensor *con
     sm_error_set(&err, SMELT_ERR_ARGUMENT, "%s: the operands are NULL", name);
     return poisoned(&err);
   }
+  if (sm_op_takes_list(sm_op_row_of(code))) return sm_record_list(ctx, code, operands, n, attrs);
   if (n > SM_MAX_OPERANDS) {
     sm_error_set(&err, SMELT_ERR_ARGUMENT, "%s does not take %zu operands", name, n);
     return refuse_call(operands, n, &err);

@@ -2,11 +2,13 @@
  *
  * The op-level reference: every record by itself, in call order, by loops over
  * its elements. It shares the scalar operations with the kernels and nothing
- * else: indexing, broadcasting, order and dtypes are its own. */
+ * else: indexing, broadcasting, order and dtypes are its own. Operations that only
+ * move elements are in ref_moved.c. */
 #include <string.h>
 
 #include "base/error.h"
 #include "drivers/drivers.h"
+#include "drivers/ref_moved.h"
 #include "ir/expr.h"
 #include "ir/infer.h"
 #include "rt/host_memory.h"
@@ -109,9 +111,11 @@ smelt_status sm_ref_run_op(sm_device *device, const sm_segment *segment, const s
                            smelt_error *err) {
   const sm_value *out = &segment->values.items[op->out];
   element_loop l = {.segment = segment, .op = op, .buffers = buffers, .shape = &out->shape};
-  SM_TRY(compile(&l, err));
+  bool computes = sm_op_row_of((sm_opcode)op->code)->class == SM_CLASS_ELEMENTWISE;
+  if (computes) SM_TRY(compile(&l, err));
   SM_TRY(sm_buffer_create(device, (size_t)sm_shape_bytes(&out->shape, out->dtype), &buffers[op->out], err));
-  run_tiles(&l, buffers[op->out]->data);
+  if (computes) run_tiles(&l, buffers[op->out]->data);
+  else sm_ref_move(segment, op, buffers);
   return SMELT_OK;
 }
 

@@ -2,45 +2,11 @@
 #include "ir/infer.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/float_env.h"
-
-typedef struct call {
-  const sm_op_row *row;
-  const sm_call_operand *operands;
-  int n;
-  const smelt_attrs *attrs;
-} call;
-
-/* --- Messages ------------------------------------------------------------------ */
-
-enum { OPERANDS_TEXT = 360 };
-
-/* "f32[2,3], i32[3], 2" for messages. */
-static const char *operands_text(const call *c, char *buf) {
-  int n = 0;
-  buf[0] = 0;
-  for (int i = 0; i < c->n && n < OPERANDS_TEXT - SM_SHAPE_TEXT - 2; i++) {
-    char shape[SM_SHAPE_TEXT];
-    const sm_call_operand *o = &c->operands[i];
-    const char *text = o->is_scalar ? "scalar" : sm_shape_text(shape, o->dtype, o->shape);
-    n += snprintf(buf + n, (size_t)(OPERANDS_TEXT - n), "%s%s", i ? ", " : "", text);
-  }
-  return buf;
-}
-
-static smelt_status fail(const call *c, smelt_error *err, smelt_status code, const char *what) {
-  char text[OPERANDS_TEXT];
-  return sm_error_set(err, code, "%s(%s): %s", c->row->name, operands_text(c, text), what);
-}
-
-/* Puts the operation in front of an error that a helper reported. */
-static smelt_status fail_with(const call *c, smelt_error *err, const smelt_error *cause) {
-  return fail(c, err, cause->code, cause->text);
-}
+#include "ir/infer_call.h"
 
 /* --- Dtypes --------------------------------------------------------------------- */
 
@@ -53,8 +19,9 @@ static bool accepts(uint8_t kinds, smelt_dtype dtype) {
   return (kinds & bit[sm_kind_of(dtype)]) != 0;
 }
 
-/* The mask of where stands outside promotion. */
-static bool is_mask(const call *c, int i) { return c->row->operands[i] == 'B'; }
+/* The mask of where and indices stand outside promotion. */
+static bool is_mask(const sm_call *c, int i) { return sm_op_letter(c->row, i) == 'B'; }
+static bool is_index(const sm_call *c, int i) { return sm_op_letter(c->row, i) == 'I'; }
 
 /* What two weak scalars meet in: bool only with bool, float above integers, u64
  * above i64. SMELT_DTYPE_NONE if they do not. */
@@ -66,17 +33,17 @@ static smelt_dtype meet_weak(smelt_dtype a, smelt_dtype b) {
 
 /* The dtype the operands are promoted to: of the tensors if there are any,
  * otherwise of the weak scalars. */
-static smelt_status promote(const call *c, smelt_dtype *out, smelt_error *err) {
+static smelt_status promote(const sm_call *c, smelt_dtype *out, smelt_error *err) {
   smelt_dtype strong = SMELT_DTYPE_NONE, weak = SMELT_DTYPE_NONE;
   for (int i = 0; i < c->n; i++) {
     const sm_call_operand *o = &c->operands[i];
-    if (is_mask(c, i)) continue;
+    if (is_mask(c, i) || is_index(c, i)) continue;
     bool first = o->is_scalar ? weak == SMELT_DTYPE_NONE : strong == SMELT_DTYPE_NONE;
     smelt_dtype dtype = o->is_scalar ? sm_scalar_dtype(o->scalar) : o->dtype;
     smelt_dtype *into = o->is_scalar ? &weak : &strong;
     *into = first ? dtype : o->is_scalar ? meet_weak(weak, dtype) : smelt_dtype_promote(strong, dtype);
     if (*into == SMELT_DTYPE_NONE)
-      return fail(c, err, SMELT_ERR_DTYPE, "no common dtype; convert with astype");
+      return sm_call_fail(c, err, SMELT_ERR_DTYPE, "no common dtype; convert with astype");
   }
   *out = strong != SMELT_DTYPE_NONE ? strong : weak;
   return SMELT_OK;
@@ -94,40 +61,47 @@ static const char *wanted(uint8_t kinds) {
   return words[kinds];
 }
 
-static smelt_status check_mask(const call *c, int i, sm_inferred *out, smelt_error *err) {
+static smelt_status check_mask(const sm_call *c, int i, sm_inferred *out, smelt_error *err) {
   const sm_call_operand *o = &c->operands[i];
   smelt_dtype dtype = o->is_scalar ? sm_scalar_dtype(o->scalar) : o->dtype;
-  if (dtype != SMELT_BOOL) return fail(c, err, SMELT_ERR_DTYPE, "the condition has to be bool");
+  if (dtype != SMELT_BOOL) return sm_call_fail(c, err, SMELT_ERR_DTYPE, "the condition has to be bool");
   out->operand[i] = SMELT_BOOL;
   return SMELT_OK;
 }
 
-static smelt_status convert_scalar(const call *c, int i, sm_inferred *out, smelt_error *err) {
+static smelt_status check_index(const sm_call *c, int i, sm_inferred *out, smelt_error *err) {
+  out->operand[i] = c->operands[i].dtype;
+  if (accepts(SM_INTEGER, out->operand[i])) return SMELT_OK;
+  return sm_call_fail(c, err, SMELT_ERR_DTYPE, "the indices have to be integers");
+}
+
+static smelt_status convert_scalar(const sm_call *c, int i, sm_inferred *out, smelt_error *err) {
   smelt_error cause;
   if (sm_scalar_convert(c->operands[i].scalar, out->operand[i], &out->scalar[i], &cause) != SMELT_OK) {
-    return fail_with(c, err, &cause);
+    return sm_call_fail_with(c, err, &cause);
   }
   return SMELT_OK;
 }
 
-static smelt_status infer_operands(const call *c, smelt_dtype common, sm_inferred *out, smelt_error *err) {
+static smelt_status infer_operands(const sm_call *c, smelt_dtype common, sm_inferred *out, smelt_error *err) {
   for (int i = 0; i < c->n; i++) {
     out->operand[i] = common;
     if (is_mask(c, i)) SM_TRY(check_mask(c, i, out, err));
+    if (is_index(c, i)) SM_TRY(check_index(c, i, out, err));
     if (c->operands[i].is_scalar) SM_TRY(convert_scalar(c, i, out, err));
   }
   return SMELT_OK;
 }
 
-static smelt_status infer_dtypes(const call *c, sm_inferred *out, smelt_error *err) {
-  bool creation = !strpbrk(c->row->operands, "TAB");
+static smelt_status infer_dtypes(const sm_call *c, sm_inferred *out, smelt_error *err) {
   smelt_dtype common = SMELT_DTYPE_NONE;
-  if (creation) {
+  if (sm_op_creates(c->row)) {
     common = c->attrs->dtype;
   } else {
     SM_TRY(promote(c, &common, err));
   }
-  if (!accepts(c->row->accepts, common)) return fail(c, err, SMELT_ERR_DTYPE, wanted(c->row->accepts));
+  if (!accepts(c->row->accepts, common))
+    return sm_call_fail(c, err, SMELT_ERR_DTYPE, "%s", wanted(c->row->accepts));
   switch (c->row->result) {
     case SM_DTYPE_SAME:
       out->dtype = common;
@@ -144,19 +118,15 @@ static smelt_status infer_dtypes(const call *c, sm_inferred *out, smelt_error *e
 
 /* --- Shapes ----------------------------------------------------------------------- */
 
-static smelt_status broadcast_shapes(const call *c, sm_inferred *out, smelt_error *err) {
+static smelt_status broadcast_shapes(const sm_call *c, sm_inferred *out, smelt_error *err) {
   sm_shape shape = {.rank = 0};
   for (int i = 0; i < c->n; i++) {
     if (c->operands[i].is_scalar) continue;
     if (!sm_shape_broadcast(&shape, c->operands[i].shape)) {
-      return fail(c, err, SMELT_ERR_SHAPE, "the shapes do not broadcast");
+      return sm_call_fail(c, err, SMELT_ERR_SHAPE, "the shapes do not broadcast");
     }
   }
-  smelt_error cause;
-  if (sm_shape_make(&out->shape, out->dtype, shape.rank, shape.dims, &cause) != SMELT_OK) {
-    return fail_with(c, err, &cause);
-  }
-  return SMELT_OK;
+  return sm_call_shape(c, shape.rank, shape.dims, out, err);
 }
 
 static double as_double(sm_scalar s) {
@@ -185,53 +155,61 @@ static int64_t arange_extent(const sm_call_operand *o) {
                   : float_extent(as_double(o[0].scalar), as_double(o[1].scalar), as_double(o[2].scalar));
 }
 
-static smelt_status arange_shape(const call *c, sm_inferred *out, smelt_error *err) {
+static smelt_status arange_shape(const sm_call *c, sm_inferred *out, smelt_error *err) {
   for (int i = 0; i < c->n; i++) {
     if (!isfinite(as_double(c->operands[i].scalar))) {
-      return fail(c, err, SMELT_ERR_ARGUMENT, "start, stop or step is not finite");
+      return sm_call_fail(c, err, SMELT_ERR_ARGUMENT, "start, stop or step is not finite");
     }
   }
-  if (as_double(c->operands[2].scalar) == 0) return fail(c, err, SMELT_ERR_ARGUMENT, "step is zero");
+  if (as_double(c->operands[2].scalar) == 0) return sm_call_fail(c, err, SMELT_ERR_ARGUMENT, "step is zero");
   int64_t dim = arange_extent(c->operands);
-  if (dim == INT64_MAX) return fail(c, err, SMELT_ERR_SHAPE, "the result is too large");
-  smelt_error cause;
-  if (sm_shape_make(&out->shape, out->dtype, 1, &dim, &cause) != SMELT_OK) return fail_with(c, err, &cause);
-  return SMELT_OK;
+  if (dim == INT64_MAX) return sm_call_fail(c, err, SMELT_ERR_SHAPE, "the result is too large");
+  return sm_call_shape(c, 1, &dim, out, err);
 }
 
-static smelt_status attr_shape(const call *c, sm_inferred *out, smelt_error *err) {
-  smelt_error cause;
-  if (sm_shape_make(&out->shape, out->dtype, c->attrs->rank, c->attrs->dims, &cause) != SMELT_OK) {
-    return fail_with(c, err, &cause);
-  }
-  return SMELT_OK;
+static smelt_status attr_shape(const sm_call *c, sm_inferred *out, smelt_error *err) {
+  return sm_call_shape(c, c->attrs->rank, c->attrs->dims, out, err);
 }
 
 /* --- The call ----------------------------------------------------------------------- */
 
-static smelt_status check_call(const call *c, smelt_error *err) {
+static smelt_status wrong_number(const sm_call *c, smelt_error *err) {
   int given = (int)strlen(c->row->operands);
-  if (c->n != given) {
-    return sm_error_set(err, SMELT_ERR_ARGUMENT, "%s takes %d operand%s, not %d", c->row->name, given,
-                        given == 1 ? "" : "s", c->n);
+  if (sm_op_takes_list(c->row)) {
+    return sm_error_set(err, SMELT_ERR_ARGUMENT, "%s takes 1 to %d operands, not %d", c->row->name,
+                        SM_MAX_OPERANDS, c->n);
   }
+  return sm_error_set(err, SMELT_ERR_ARGUMENT, "%s takes %d operand%s, not %d", c->row->name, given,
+                      given == 1 ? "" : "s", c->n);
+}
+
+/* Nothing is computed of what is only moved, so weak scalars would have no dtype. */
+static smelt_status check_kinds(const sm_call *c, smelt_error *err) {
+  for (int i = 0; i < c->n; i++) {
+    if (sm_op_letter(c->row, i) == 'S' && !c->operands[i].is_scalar) {
+      return sm_call_fail(c, err, SMELT_ERR_ARGUMENT, "the operands have to be scalars");
+    }
+    if (c->row->class != SM_CLASS_ELEMENTWISE && c->operands[i].is_scalar) {
+      return sm_call_fail(c, err, SMELT_ERR_ARGUMENT, "the operands have to be tensors");
+    }
+  }
+  return SMELT_OK;
+}
+
+static smelt_status check_call(const sm_call *c, smelt_error *err) {
+  if (!sm_op_takes(c->row, c->n)) return wrong_number(c, err);
   if (c->row->attrs && (!c->attrs || c->attrs->size != sizeof *c->attrs)) {
     return sm_error_set(err, SMELT_ERR_ARGUMENT, "%s needs attributes", c->row->name);
   }
   if (c->row->attrs && strchr(c->row->attrs, 't') && !sm_dtype_valid(c->attrs->dtype)) {
     return sm_error_set(err, SMELT_ERR_DTYPE, "%s: %d is not a dtype", c->row->name, (int)c->attrs->dtype);
   }
-  for (int i = 0; i < given; i++) {
-    if (c->row->operands[i] == 'S' && !c->operands[i].is_scalar) {
-      return fail(c, err, SMELT_ERR_ARGUMENT, "the operands have to be scalars");
-    }
-  }
-  return SMELT_OK;
+  return check_kinds(c, err);
 }
 
 /* Not inlined, so that no arithmetic leaves the environment of sm_infer. */
-__attribute__((noinline)) static smelt_status infer(const call *c, sm_inferred *out, smelt_error *err) {
-  memset(out, 0, sizeof *out);
+__attribute__((noinline)) static smelt_status infer(const sm_call *c, sm_inferred *out, smelt_error *err) {
+  memset(out, 0, offsetof(sm_inferred, attrs.axes));
   SM_TRY(infer_dtypes(c, out, err));
   switch (c->row->shape) {
     case SM_SHAPE_BROADCAST:
@@ -240,11 +218,12 @@ __attribute__((noinline)) static smelt_status infer(const call *c, sm_inferred *
       return attr_shape(c, out, err);
     case SM_SHAPE_ARANGE:
       return arange_shape(c, out, err);
+    default:
+      return sm_infer_moved(c, out, err);
   }
-  return SMELT_OK;
 }
 
-static bool has_scalar(const call *c) {
+static bool has_scalar(const sm_call *c) {
   for (int i = 0; i < c->n; i++) {
     if (c->operands[i].is_scalar) return true;
   }
@@ -256,7 +235,7 @@ static bool has_scalar(const call *c) {
  * to compute, and changing the environment takes longer than the rest. */
 smelt_status sm_infer(sm_opcode code, const sm_call_operand *operands, int n, const smelt_attrs *attrs,
                       sm_inferred *out, smelt_error *err) {
-  call c = {sm_op_row_of(code), operands, n, attrs};
+  sm_call c = {sm_op_row_of(code), operands, n, attrs};
   SM_TRY(check_call(&c, err));
   if (!has_scalar(&c)) return infer(&c, out, err);
   sm_float_env host = sm_float_env_enter();

@@ -4,9 +4,10 @@
  *
  * The front end describes a call by sm_call_operand (a tensor's dtype and
  * shape, or a weak scalar). Inference answers the common dtype that the
- * operands have to be converted to, the converted scalars, and the result's
- * dtype and shape, or an error that names the operation and the operands. It
- * records nothing. */
+ * operands have to be converted to, the converted scalars, the canonical
+ * attributes, and the result's dtype and shape, or an error that names the
+ * operation and the operands. It records nothing. Canonical attributes are a
+ * fixed point: inferring with them gives the same again. */
 #ifndef SM_IR_INFER_H
 #define SM_IR_INFER_H
 
@@ -20,13 +21,12 @@ typedef struct sm_call_operand {
   const sm_shape *shape; /* if a tensor */
 } sm_call_operand;
 
-enum { SM_MAX_OPERANDS = 8 };
-
 typedef struct sm_inferred {
   smelt_dtype dtype;                    /* of the result */
   sm_shape shape;                       /* of the result */
   smelt_dtype operand[SM_MAX_OPERANDS]; /* what each operand has to be */
   sm_word scalar[SM_MAX_OPERANDS];      /* converted, for scalar operands */
+  sm_attrs attrs;                       /* canonical, if sm_op_has_attrs */
 } sm_inferred;
 
 /* ERR_ARGUMENT, ERR_SHAPE or ERR_DTYPE; `attrs` may be NULL if the row has none. */

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "ir/expr.h"
+#include "ir/infer.h"
 
 static const sm_op_row rows[SM_OP_COUNT] = {
 #define OP(id, ...) [SM_OP_##id] = {__VA_ARGS__},
@@ -14,11 +15,37 @@ static const sm_op_row rows[SM_OP_COUNT] = {
 
 const sm_op_row *sm_op_row_of(sm_opcode code) { return &rows[code]; }
 
+const sm_attr_row *sm_attr_row_of(char letter) {
+  static const sm_attr_row attr_rows[] = {
+#define ATTR(...) {__VA_ARGS__},
+#include "ir/attrs.def"
+#undef ATTR
+  };
+  const sm_attr_row *row = attr_rows;
+  while (row->letter != letter) row++;
+  return row;
+}
+
 sm_opcode sm_op_find(const char *name) {
   for (int i = 0; name && i < SM_OP_COUNT; i++) {
     if (strcmp(rows[i].name, name) == 0) return (sm_opcode)i;
   }
   return SM_OP_COUNT;
+}
+
+int sm_op_given(const sm_op *op) { return op->n_operands - (rows[op->code].random ? SM_RANDOM_SCALARS : 0); }
+
+smelt_attrs sm_op_call_attrs(const sm_op *op, const sm_value *out) {
+  smelt_attrs a = {.size = sizeof a, .dtype = out->dtype, .rank = out->shape.rank, .dims = out->shape.dims};
+  if (!op->attrs) return a;
+  if (strchr(rows[op->code].attrs, 'r')) {
+    a.ranges = op->attrs->ranges;
+    a.n_ranges = (size_t)op->attrs->n;
+  } else {
+    a.axes = op->attrs->axes;
+    a.n_axes = (size_t)op->attrs->n;
+  }
+  return a;
 }
 
 /* --- Segments ----------------------------------------------------------------- */
@@ -48,17 +75,18 @@ bool sm_segment_add_source(sm_segment *seg, const sm_value *like, uint32_t *out)
   return true;
 }
 
-bool sm_segment_append(sm_segment *seg, sm_opcode code, const sm_operand *operands, int n,
-                       const sm_value *out, uint32_t *out_value) {
+bool sm_segment_append_with(sm_segment *seg, sm_opcode code, const sm_operand *operands, int n,
+                            const sm_attrs *attrs, const sm_value *out, uint32_t *out_value) {
   const sm_allocator *allocator = seg->arena.allocator;
   if (!sm_vec_reserve(allocator, &seg->ops, 1) || !sm_vec_reserve(allocator, &seg->values, 1)) return false;
   sm_operand *copy = sm_arena_copy(&seg->arena, operands, (size_t)n * sizeof *operands);
-  if (!copy) return false;
+  const sm_attrs *kept = attrs ? sm_arena_copy(&seg->arena, attrs, sizeof *attrs) : NULL;
+  if (!copy || (attrs && !kept)) return false;
   *out_value = (uint32_t)seg->values.len;
   seg->values.items[seg->values.len] = *out;
   seg->values.items[seg->values.len++].producer = (int32_t)seg->ops.len;
-  seg->ops.items[seg->ops.len++] =
-      (sm_op){.code = (uint16_t)code, .n_operands = (uint8_t)n, .out = *out_value, .operands = copy};
+  seg->ops.items[seg->ops.len++] = (sm_op){
+      .code = (uint16_t)code, .n_operands = (uint8_t)n, .out = *out_value, .operands = copy, .attrs = kept};
   return true;
 }
 
@@ -120,6 +148,41 @@ static smelt_status verify_shape(const sm_segment *seg, size_t op_index, smelt_e
   return sm_error_set(err, SMELT_ERR_INTERNAL, "operation %zu has a result of another shape", op_index);
 }
 
+static bool same_attrs(const sm_op_row *row, const sm_attrs *a, const sm_attrs *b) {
+  if (!a) return true;
+  size_t item = strchr(row->attrs, 'r') ? sizeof a->ranges[0] : sizeof a->axes[0];
+  return a->n == b->n && memcmp(&a->axes, &b->axes, (size_t)a->n * item) == 0;
+}
+
+/* Of views and selections: inferring again gives the same. */
+static smelt_status verify_moved(const sm_segment *seg, size_t op_index, smelt_error *err) {
+  const sm_op *op = &seg->ops.items[op_index];
+  const sm_op_row *row = sm_op_row_of((sm_opcode)op->code);
+  const sm_value *out = &seg->values.items[op->out];
+  sm_call_operand operands[SM_MAX_OPERANDS];
+  sm_inferred inferred;
+  smelt_error cause;
+  for (int k = 0; k < op->n_operands; k++) {
+    const sm_operand *o = &op->operands[k];
+    operands[k] = (sm_call_operand){.is_scalar = o->is_scalar, .dtype = o->dtype};
+    if (!o->is_scalar) operands[k].shape = &seg->values.items[o->use.value].shape;
+  }
+  if (sm_op_has_attrs(row) != (op->attrs != NULL)) {
+    return sm_error_set(err, SMELT_ERR_INTERNAL, "operation %zu lacks or has attributes", op_index);
+  }
+  smelt_attrs attrs = sm_op_call_attrs(op, out);
+  if (sm_infer((sm_opcode)op->code, operands, op->n_operands, &attrs, &inferred, &cause) != SMELT_OK) {
+    return sm_error_set(err, SMELT_ERR_INTERNAL, "operation %zu: %s", op_index, cause.text);
+  }
+  if (!same_attrs(row, op->attrs, &inferred.attrs)) {
+    return sm_error_set(err, SMELT_ERR_INTERNAL, "operation %zu has attributes that are not canonical",
+                        op_index);
+  }
+  if (inferred.dtype == out->dtype && sm_shape_equal(&inferred.shape, &out->shape)) return SMELT_OK;
+  return sm_error_set(err, SMELT_ERR_INTERNAL, "operation %zu has a result of another shape or dtype",
+                      op_index);
+}
+
 static smelt_status verify_op(const sm_segment *seg, size_t op_index, smelt_error *err) {
   const sm_op *op = &seg->ops.items[op_index];
   if (op->code >= SM_OP_COUNT || op->out >= seg->values.len ||
@@ -127,12 +190,13 @@ static smelt_status verify_op(const sm_segment *seg, size_t op_index, smelt_erro
     return sm_error_set(err, SMELT_ERR_INTERNAL, "operation %zu does not define its value", op_index);
   }
   const sm_op_row *row = sm_op_row_of((sm_opcode)op->code);
-  if (op->n_operands != strlen(row->operands) + (row->random ? SM_RANDOM_SCALARS : 0)) {
+  if (!sm_op_takes(row, sm_op_given(op))) {
     return sm_error_set(err, SMELT_ERR_INTERNAL, "operation %zu has %d operands", op_index, op->n_operands);
   }
   for (int k = 0; k < op->n_operands; k++) {
     if (!op->operands[k].is_scalar) SM_TRY(verify_use(seg, op_index, &op->operands[k], err));
   }
+  if (row->class != SM_CLASS_ELEMENTWISE) return verify_moved(seg, op_index, err);
   SM_TRY(verify_dtypes(seg, op, err));
   return verify_shape(seg, op_index, err);
 }

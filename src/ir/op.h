@@ -17,12 +17,17 @@
  *  - a record has the operands of its row; their dtypes are exact: promotion
  *    has inserted astype records, scalars are words of the dtype the record
  *    works in;
- *  - the result has the shape and the dtype that follow from the operands.
+ *  - its attributes are canonical: what was left out, negative or beyond the
+ *    axis in the call has been resolved;
+ *  - the result has the shape and the dtype that follow from the operands and
+ *    the attributes.
  *
  * Everything lives in the segment's arena; nothing here knows streams, buffers
  * or devices. */
 #ifndef SM_IR_OP_H
 #define SM_IR_OP_H
+
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/text.h"
@@ -30,6 +35,7 @@
 #include "core/limits.h"
 #include "core/scalar.h"
 #include "core/shape.h"
+#include "smelt/tensor.h"
 
 typedef enum sm_opcode {
 #define OP(id, ...) SM_OP_##id,
@@ -55,10 +61,30 @@ enum {
   SM_ANY = SM_BOOLEAN | SM_NUMBER
 };
 
+/* Where an element of the result comes from. */
+typedef enum sm_op_class {
+  SM_CLASS_ELEMENTWISE, /* computed from the operands' elements at its own place: .expr */
+  SM_CLASS_VIEW,        /* an element of the operand, at a place that attributes say */
+  SM_CLASS_SELECT       /* an element of an operand, at a place that data or extents say */
+} sm_op_class;
+
 typedef enum sm_shape_rule {
   SM_SHAPE_BROADCAST, /* of all tensor operands */
   SM_SHAPE_ATTR,      /* given */
-  SM_SHAPE_ARANGE     /* one axis, its extent from start, stop and step */
+  SM_SHAPE_ARANGE,    /* one axis, its extent from start, stop and step */
+  /* Of views, which the rule tells apart: */
+  SM_SHAPE_RESHAPE, /* given, one extent may be -1; elements keep their order */
+  SM_SHAPE_SQUEEZE, /* axes of extent 1 left out */
+  SM_SHAPE_EXPAND,  /* an axis of extent 1 put in */
+  SM_SHAPE_PERMUTE, /* the axes in another order */
+  SM_SHAPE_SWAP,    /* two axes exchanged */
+  SM_SHAPE_FLIP,    /* axes walked backwards */
+  SM_SHAPE_SLICE,   /* ranges of the axes */
+  SM_SHAPE_BROADCAST_TO,
+  /* Of selections: */
+  SM_SHAPE_TAKE,       /* an axis replaced by those of the indices */
+  SM_SHAPE_TAKE_ALONG, /* an axis with the extent it has in the indices */
+  SM_SHAPE_CONCAT      /* an axis with the sum of its extents */
 } sm_shape_rule;
 
 typedef enum sm_dtype_rule {
@@ -71,6 +97,7 @@ typedef enum sm_dtype_rule {
 typedef struct sm_op_row {
   const char *name, *log, *slog;
   sm_family family;
+  sm_op_class class;
   const char *operands, *attrs;
   const char *names;   /* of the operands, NULL: x y z */
   const char *section; /* the heading before this row, NULL: none */
@@ -83,10 +110,42 @@ typedef struct sm_op_row {
 } sm_op_row;
 
 const sm_op_row *sm_op_row_of(sm_opcode code);
+
+/* A row of attrs.def. */
+typedef struct sm_attr_row {
+  char letter;
+  const char *keyword, *value;
+  const char *parameters, *arguments, *members;
+} sm_attr_row;
+
+/* The kind of attribute that a letter of .attrs stands for. */
+const sm_attr_row *sm_attr_row_of(char letter);
 /* The operation of that name; SM_OP_COUNT if there is none. */
 sm_opcode sm_op_find(const char *name);
 /* How many scalars a random operation draws after its own operands. */
 enum { SM_RANDOM_SCALARS = 2 };
+
+/* What a record can have; longer lists of operands become several records. */
+enum { SM_MAX_OPERANDS = 8 };
+
+/* Whether no operand is a tensor, so that a call has to say where its result lives. */
+static inline bool sm_op_creates(const sm_op_row *row) {
+  return row->operands[strspn(row->operands, "S")] == '\0';
+}
+static inline bool sm_op_takes_list(const sm_op_row *row) { return row->operands[0] == 'L'; }
+/* The letter of operand i. */
+static inline char sm_op_letter(const sm_op_row *row, int i) {
+  return row->operands[sm_op_takes_list(row) ? 0 : i];
+}
+/* Whether a call may have `n` operands. */
+static inline bool sm_op_takes(const sm_op_row *row, int n) {
+  if (sm_op_takes_list(row)) return n >= 1 && n <= SM_MAX_OPERANDS;
+  return n == (int)strlen(row->operands);
+}
+/* Whether records have attributes that their result's dtype and shape do not show. */
+static inline bool sm_op_has_attrs(const sm_op_row *row) {
+  return row->attrs && strpbrk(row->attrs, "apxr") != NULL;
+}
 
 typedef enum sm_status { SM_NOT_INIT, SM_READ_ONLY, SM_READ_WRITE } sm_status;
 const char *sm_status_word(sm_status s); /* "ReadOnly" */
@@ -104,11 +163,25 @@ typedef struct sm_operand {
   sm_word scalar;    /* if a scalar */
 } sm_operand;
 
+/* The axes or the ranges of a record, in canonical form. Axes count from 0 and are
+ * ascending unless their order matters. There is a range for each axis of the
+ * operand; its start is its first place, its stop lies one beyond its last place,
+ * ABSENT if that is before the axis; it is 0:0:1 if it is empty, and its step is 1
+ * if it is one place. */
+typedef struct sm_attrs {
+  int n;
+  union {
+    int axes[SMELT_MAX_RANK];
+    smelt_range ranges[SMELT_MAX_RANK];
+  };
+} sm_attrs;
+
 typedef struct sm_op {
   uint16_t code; /* sm_opcode */
   uint8_t n_operands;
   uint32_t out; /* the value it defines */
   sm_operand *operands;
+  const sm_attrs *attrs; /* NULL unless sm_op_has_attrs */
 } sm_op;
 
 enum { SM_NO_OP = -1 };
@@ -135,10 +208,21 @@ void sm_segment_reset(sm_segment *seg);
 
 /* Adds a source with these properties. False when memory is exhausted. */
 bool sm_segment_add_source(sm_segment *seg, const sm_value *like, uint32_t *out);
-/* Appends a record whose operands are copied; it defines a new value like
- * `out` (producer is filled in). On failure the segment is as before. */
-bool sm_segment_append(sm_segment *seg, sm_opcode code, const sm_operand *operands, int n,
-                       const sm_value *out, uint32_t *out_value);
+/* Appends a record whose operands and attributes are copied; it defines a new value
+ * like `out` (producer is filled in). On failure the segment is as before. */
+bool sm_segment_append_with(sm_segment *seg, sm_opcode code, const sm_operand *operands, int n,
+                            const sm_attrs *attrs, const sm_value *out, uint32_t *out_value);
+/* The same for an operation without attributes of its own. */
+static inline bool sm_segment_append(sm_segment *seg, sm_opcode code, const sm_operand *operands, int n,
+                                     const sm_value *out, uint32_t *out_value) {
+  return sm_segment_append_with(seg, code, operands, n, NULL, out, out_value);
+}
+
+/* The number of operands of the call, without what a random operation drew. */
+int sm_op_given(const sm_op *op);
+/* The attributes of a call that records `op`, whose result is `out`; they point
+ * into both. */
+smelt_attrs sm_op_call_attrs(const sm_op *op, const sm_value *out);
 
 /* Checks the invariants above; ERR_INTERNAL with the fault named. */
 smelt_status sm_segment_verify(const sm_segment *seg, smelt_error *err);

@@ -13,8 +13,7 @@ const char *sm_status_word(sm_status s) {
 }
 
 static bool has_scalar(const sm_op *op) {
-  int given = (int)strlen(sm_op_row_of((sm_opcode)op->code)->operands);
-  for (int i = 0; i < given; i++) {
+  for (int i = 0; i < sm_op_given(op); i++) {
     if (op->operands[i].is_scalar) return true;
   }
   return false;
@@ -25,12 +24,12 @@ static const char *log_name(const sm_op *op) {
   return row->slog && has_scalar(op) ? row->slog : row->log;
 }
 
-/* The dtype the operation works in: of its last operand (where's first one is a
- * mask), for creation that of the result. */
+/* The dtype the operation works in: of its first operand that is no mask, for
+ * creation that of the result. */
 static smelt_dtype working_dtype(const sm_segment *seg, const sm_op *op) {
   const sm_op_row *row = sm_op_row_of((sm_opcode)op->code);
-  bool creation = !strpbrk(row->operands, "TAB");
-  return creation ? seg->values.items[op->out].dtype : op->operands[op->n_operands - 1].dtype;
+  if (sm_op_creates(row)) return seg->values.items[op->out].dtype;
+  return op->operands[row->operands[0] == 'B' ? 1 : 0].dtype;
 }
 
 static const char *kind_word(smelt_dtype dtype) {

@@ -28,7 +28,7 @@ typedef enum sm_smt_kind {
   SM_SMT_OPTION, /* a context option: option, string or number */
   SM_SMT_SEED,   /* number */
   SM_SMT_INPUT,  /* name, type, data */
-  SM_SMT_CALL,   /* name, code, operands, type (attributes) */
+  SM_SMT_CALL,   /* name, code, operands, attrs */
   SM_SMT_DROP,   /* operands, all takes */
   SM_SMT_EVAL,   /* operands, all keeps; so READ */
   SM_SMT_READ,
@@ -43,7 +43,7 @@ typedef enum sm_smt_kind {
 
 typedef enum sm_smt_option { SM_SMT_FUSION, SM_SMT_MAX_OPS, SM_SMT_MODE } sm_smt_option;
 
-/* What a type or the attributes say; dtype NONE and rank -1 where left out.
+/* What a type says; dtype NONE and rank -1 where left out.
  * Extents are as written: not checked except in `input`. */
 typedef struct sm_smt_type {
   smelt_dtype dtype;
@@ -78,6 +78,7 @@ typedef struct sm_smt_stmt {
   const sm_smt_operand *operands;
   size_t n_operands;
   sm_smt_type type;
+  smelt_attrs attrs; /* as written; rank -1 and NULL where left out */
   sm_smt_data data;
   sm_smt_option option;
   smelt_status status;
@@ -100,6 +101,11 @@ void sm_smt_free(sm_smt *smt);
 
 /* An element as the form writes it: reads back as the same bits. */
 void sm_smt_print_element(sm_text *text, smelt_dtype dtype, const void *element);
+
+/* The attributes of these letters as arguments, "axis=0"; `separator` before the
+ * first. What is left out is not written. */
+void sm_smt_print_attributes(sm_text *text, const char *letters, const smelt_attrs *attrs,
+                             const char *separator);
 
 /* The elements of a source, row-major, or NULL where they are not at hand. */
 typedef const void *sm_smt_source_fn(void *user, const sm_value *value);

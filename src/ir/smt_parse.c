@@ -21,6 +21,7 @@ typedef struct parser {
   sm_vec(sm_scalar) scalars;       /* scratch: the list being read */
   sm_vec(sm_smt_operand) operands; /* scratch */
   sm_vec(int64_t) dims;            /* scratch */
+  sm_vec(smelt_range) ranges;      /* scratch */
   uint32_t *slots;                 /* names by hash: index + 1, 0 is free */
   size_t n_slots;                  /* a power of two, or 0 */
 } parser;
@@ -332,28 +333,42 @@ static smelt_status dtype(parser *p, smelt_dtype *out) {
   return *out == SMELT_DTYPE_NONE ? fail(p, w.s, "'%.*s' is not a dtype", SHOWN(w)) : SMELT_OK;
 }
 
-static smelt_status extent(parser *p) {
+/* A negative zero is the float, so that it is none. */
+static smelt_status integer(parser *p, const char *what, int64_t *out) {
   skip_blanks(p);
   const char *start = p->at;
   sm_scalar s;
   SM_TRY(scalar(p, &s));
-  if (s.kind != SM_KIND_SINT) return fail(p, start, "an extent is an integer below 2^63");
-  return sm_vec_push(p->allocator, &p->dims, s.as.i64) ? SMELT_OK : out_of_memory(p);
+  *out = s.as.i64;
+  return s.kind == SM_KIND_SINT ? SMELT_OK : fail(p, start, "%s is an integer below 2^63", what);
+}
+
+static smelt_status extent(parser *p) {
+  int64_t dim;
+  SM_TRY(integer(p, "an extent", &dim));
+  return sm_vec_push(p->allocator, &p->dims, dim) ? SMELT_OK : out_of_memory(p);
 }
 
 /* Ranks above this are a fault of the text; up to it the library judges. */
 enum { MAX_WRITTEN_RANK = 256 };
 
-static smelt_status shape(parser *p, sm_smt_type *out) {
+/* "[" [ item { "," item } ] "]" */
+static smelt_status bracketed(parser *p, smelt_status (*item)(parser *p)) {
   SM_TRY(expect(p, '['));
   const char *start = p->at;
   p->dims.len = 0;
+  p->ranges.len = 0;
   if (!peek(p, ']')) {
-    do SM_TRY(extent(p));
+    do SM_TRY(item(p));
     while (accept(p, ','));
   }
   SM_TRY(expect(p, ']'));
-  if (p->dims.len > MAX_WRITTEN_RANK) return fail(p, start, "more than %d axes", MAX_WRITTEN_RANK);
+  bool many = p->dims.len > MAX_WRITTEN_RANK || p->ranges.len > MAX_WRITTEN_RANK;
+  return many ? fail(p, start, "more than %d axes", MAX_WRITTEN_RANK) : SMELT_OK;
+}
+
+static smelt_status shape(parser *p, sm_smt_type *out) {
+  SM_TRY(bracketed(p, extent));
   out->rank = (int)p->dims.len;
   out->dims = sm_arena_copy(&p->out->arena, p->dims.items, p->dims.len * sizeof(int64_t));
   return out->dims ? SMELT_OK : out_of_memory(p);
@@ -443,15 +458,110 @@ static smelt_status operand(parser *p) {
   return sm_vec_push(p->allocator, &p->operands, o) ? SMELT_OK : out_of_memory(p);
 }
 
-static smelt_status attribute(parser *p, span name, sm_smt_stmt *s) {
-  char letter = is(name, "dtype") ? 't' : is(name, "shape") ? 's' : 0;
-  const sm_op_row *row = sm_op_row_of(s->code);
-  if (!letter || !row->attrs || !strchr(row->attrs, letter)) {
-    return fail(p, name.s, "%s has no attribute '%.*s'", row->name, SHOWN(name));
+/* --- Attributes ---------------------------------------------------------------------------- */
+
+static smelt_status axis(parser *p) {
+  const char *start = p->at;
+  int64_t number;
+  SM_TRY(integer(p, "an axis", &number));
+  if (number < INT32_MIN || number > INT32_MAX)
+    return fail(p, start, "an axis is between -2^31 and 2^31 - 1");
+  return sm_vec_push(p->allocator, &p->dims, number) ? SMELT_OK : out_of_memory(p);
+}
+
+static smelt_status keep_axes(parser *p, smelt_attrs *out) {
+  int *axes = sm_arena_alloc(&p->out->arena, (p->dims.len + 1) * sizeof *axes);
+  if (!axes) return out_of_memory(p);
+  for (size_t i = 0; i < p->dims.len; i++) axes[i] = (int)p->dims.items[i];
+  out->axes = axes;
+  out->n_axes = p->dims.len;
+  return SMELT_OK;
+}
+
+static smelt_status axis_value(parser *p, smelt_attrs *out) {
+  p->dims.len = 0;
+  SM_TRY(axis(p));
+  return keep_axes(p, out);
+}
+
+static smelt_status axes_value(parser *p, smelt_attrs *out) {
+  SM_TRY(bracketed(p, axis));
+  return keep_axes(p, out);
+}
+
+/* A part of a range; ABSENT if there is none before the next colon or the end. */
+static smelt_status place(parser *p, int64_t *out) {
+  *out = SMELT_ABSENT;
+  if (peek(p, ':') || peek(p, ',') || peek(p, ']')) return SMELT_OK;
+  return integer(p, "a place", out);
+}
+
+static smelt_status range(parser *p) {
+  smelt_range r = {.step = SMELT_ABSENT};
+  SM_TRY(place(p, &r.start));
+  SM_TRY(expect(p, ':'));
+  SM_TRY(place(p, &r.stop));
+  if (accept(p, ':')) SM_TRY(place(p, &r.step));
+  return sm_vec_push(p->allocator, &p->ranges, r) ? SMELT_OK : out_of_memory(p);
+}
+
+static smelt_status ranges_value(parser *p, smelt_attrs *out) {
+  SM_TRY(bracketed(p, range));
+  out->n_ranges = p->ranges.len;
+  out->ranges = sm_arena_copy(&p->out->arena, p->ranges.items, p->ranges.len * sizeof(smelt_range));
+  return out->ranges ? SMELT_OK : out_of_memory(p);
+}
+
+static smelt_status shape_value(parser *p, smelt_attrs *out) {
+  sm_smt_type type;
+  SM_TRY(shape(p, &type));
+  out->rank = type.rank;
+  out->dims = type.dims;
+  return SMELT_OK;
+}
+
+static bool has_attribute(const smelt_attrs *attrs, char letter) {
+  switch (letter) {
+    case 't':
+      return attrs->dtype != SMELT_DTYPE_NONE;
+    case 's':
+      return attrs->rank >= 0;
+    case 'r':
+      return attrs->ranges != NULL;
+    default:
+      return attrs->axes != NULL;
   }
-  bool given = letter == 't' ? s->type.dtype != SMELT_DTYPE_NONE : s->type.rank >= 0;
-  if (given) return fail(p, name.s, "'%.*s' is given twice", SHOWN(name));
-  return letter == 't' ? dtype(p, &s->type.dtype) : shape(p, &s->type);
+}
+
+static bool has_any_attribute(const smelt_attrs *attrs) {
+  return attrs->dtype != SMELT_DTYPE_NONE || attrs->rank >= 0 || attrs->ranges || attrs->axes;
+}
+
+/* The letter of the attribute that the row has under this keyword, or 0. */
+static char letter_of(const sm_op_row *row, span keyword) {
+  for (const char *a = row->attrs ? row->attrs : ""; *a; a++) {
+    if (is(keyword, sm_attr_row_of(*a)->keyword)) return *a;
+  }
+  return 0;
+}
+
+static smelt_status attribute(parser *p, span name, sm_smt_stmt *s) {
+  const sm_op_row *row = sm_op_row_of(s->code);
+  char letter = letter_of(row, name);
+  if (!letter) return fail(p, name.s, "%s has no attribute '%.*s'", row->name, SHOWN(name));
+  if (has_attribute(&s->attrs, letter)) return fail(p, name.s, "'%.*s' is given twice", SHOWN(name));
+  switch (letter) {
+    case 't':
+      return dtype(p, &s->attrs.dtype);
+    case 's':
+      return shape_value(p, &s->attrs);
+    case 'r':
+      return ranges_value(p, &s->attrs);
+    case 'x':
+      return axis_value(p, &s->attrs);
+    default:
+      return axes_value(p, &s->attrs);
+  }
 }
 
 /* An operand or name=value. Attributes come last. */
@@ -461,7 +571,7 @@ static smelt_status argument(parser *p, sm_smt_stmt *s) {
   span w = word(p);
   if (w.n && accept(p, '=')) return attribute(p, w, s);
   p->at = start;
-  if (s->type.dtype != SMELT_DTYPE_NONE || s->type.rank >= 0) return expected(p, "an attribute");
+  if (has_any_attribute(&s->attrs)) return expected(p, "an attribute");
   return operand(p);
 }
 
@@ -633,7 +743,10 @@ static smelt_status keyword_statement(parser *p, span w, sm_smt_stmt *s) {
 }
 
 static smelt_status statement(parser *p) {
-  sm_smt_stmt s = {.line = p->line, .type = {.rank = -1}, .ulp = SM_SMT_EXACT};
+  sm_smt_stmt s = {.line = p->line,
+                   .type = {.rank = -1},
+                   .attrs = {.size = sizeof s.attrs, .rank = -1},
+                   .ulp = SM_SMT_EXACT};
   span w = word(p);
   if (w.n == 0) return expected(p, "a statement");
   if (accept(p, '=')) SM_TRY(definition(p, w, &s));
@@ -677,6 +790,7 @@ smelt_status sm_smt_parse(const sm_allocator *allocator, const char *text, size_
   sm_vec_free(allocator, &p.scalars);
   sm_vec_free(allocator, &p.operands);
   sm_vec_free(allocator, &p.dims);
+  sm_vec_free(allocator, &p.ranges);
   sm_free(allocator, p.slots, p.n_slots * sizeof *p.slots);
   if (status != SMELT_OK) sm_smt_free(out);
   return status;

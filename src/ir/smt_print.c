@@ -53,16 +53,71 @@ static void print_operand(sm_text *text, const sm_segment *seg, const sm_operand
   sm_text_addf(text, "%st%" PRIu64, keep, seg->values.items[operand->use.value].id);
 }
 
-static void print_attributes(sm_text *text, const char *attrs, const sm_value *out, const char *separator) {
-  for (; *attrs; attrs++) {
-    sm_text_add(text, separator);
+static void print_place(sm_text *text, int64_t place) {
+  if (place != SMELT_ABSENT) sm_text_addf(text, "%" PRId64, place);
+}
+
+static void print_range(sm_text *text, smelt_range r) {
+  print_place(text, r.start);
+  sm_text_add(text, ":");
+  print_place(text, r.stop);
+  if (r.step == 1) return;
+  sm_text_add(text, ":");
+  print_place(text, r.step);
+}
+
+static void print_axes(sm_text *text, const int *axes, size_t n) {
+  sm_text_add(text, "[");
+  for (size_t i = 0; i < n; i++) sm_text_addf(text, "%s%d", i ? ", " : "", axes[i]);
+  sm_text_add(text, "]");
+}
+
+static void print_ranges(sm_text *text, const smelt_range *ranges, size_t n) {
+  sm_text_add(text, "[");
+  for (size_t i = 0; i < n; i++) {
+    if (i) sm_text_add(text, ", ");
+    print_range(text, ranges[i]);
+  }
+  sm_text_add(text, "]");
+}
+
+static void print_shape(sm_text *text, const smelt_attrs *attrs) {
+  sm_text_add(text, "[");
+  for (int i = 0; i < attrs->rank; i++) sm_text_addf(text, "%s%" PRId64, i ? "," : "", attrs->dims[i]);
+  sm_text_add(text, "]");
+}
+
+static void print_attribute(sm_text *text, char letter, const smelt_attrs *attrs) {
+  switch (letter) {
+    case 't':
+      sm_text_add(text, smelt_dtype_name(attrs->dtype));
+      break;
+    case 's':
+      print_shape(text, attrs);
+      break;
+    case 'x':
+      sm_text_addf(text, "%d", attrs->axes[0]);
+      break;
+    case 'r':
+      print_ranges(text, attrs->ranges, attrs->n_ranges);
+      break;
+    default:
+      print_axes(text, attrs->axes, attrs->n_axes);
+      break;
+  }
+}
+
+static bool is_given(char letter, const smelt_attrs *attrs) {
+  return letter == 'r' ? attrs->ranges != NULL : letter == 't' || letter == 's' || attrs->axes;
+}
+
+void sm_smt_print_attributes(sm_text *text, const char *letters, const smelt_attrs *attrs,
+                             const char *separator) {
+  for (; *letters; letters++) {
+    if (!is_given(*letters, attrs)) continue;
+    sm_text_addf(text, "%s%s=", separator, sm_attr_row_of(*letters)->keyword);
     separator = ", ";
-    if (*attrs == 't') {
-      sm_text_addf(text, "dtype=%s", smelt_dtype_name(out->dtype));
-    } else {
-      sm_text_add(text, "shape=");
-      sm_shape_print(text, &out->shape);
-    }
+    print_attribute(text, *letters, attrs);
   }
 }
 
@@ -87,14 +142,15 @@ static void print_seed(sm_text *text, const sm_op *op, int given, draws *next) {
 static void print_record(sm_text *text, const sm_segment *seg, const sm_op *op, draws *next) {
   const sm_op_row *row = sm_op_row_of((sm_opcode)op->code);
   const sm_value *out = &seg->values.items[op->out];
-  int given = (int)strlen(row->operands);
+  int given = sm_op_given(op);
   if (row->random) print_seed(text, op, given, next);
   sm_text_addf(text, "t%" PRIu64 " = %s(", out->id, row->name);
   for (int i = 0; i < given; i++) {
     if (i) sm_text_add(text, ", ");
     print_operand(text, seg, &op->operands[i]);
   }
-  if (row->attrs) print_attributes(text, row->attrs, out, given ? ", " : "");
+  smelt_attrs attrs = sm_op_call_attrs(op, out);
+  if (row->attrs) sm_smt_print_attributes(text, row->attrs, &attrs, given ? ", " : "");
   sm_text_add(text, ")\n");
 }
 

@@ -207,7 +207,8 @@ static sm_tensor *append(recording *r) {
   if (row->random) draw_random(r);
   t->id = s->next_id;
   sm_value out = {.id = t->id, .dtype = t->dtype, .shape = t->shape, .tensor = t};
-  if (!sm_segment_append(&s->segment, r->code, r->operands, r->n, &out, &t->value)) {
+  const sm_attrs *attrs = sm_op_has_attrs(row) ? &r->inferred.attrs : NULL;
+  if (!sm_segment_append_with(&s->segment, r->code, r->operands, r->n, attrs, &out, &t->value)) {
     sm_tensor_free(s, t);
     return NULL;
   }

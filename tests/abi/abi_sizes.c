@@ -15,5 +15,6 @@ int main(void) {
   PRINT(smelt_counters);
   PRINT(smelt_error);
   PRINT(smelt_op_info);
+  PRINT(smelt_range);
   return 0;
 }

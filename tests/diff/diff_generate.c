@@ -98,6 +98,17 @@ void *input_elements(const step *s, size_t count) {
   return data;
 }
 
+smelt_attrs step_attrs(const step *s) {
+  return (smelt_attrs){.size = sizeof(smelt_attrs),
+                       .dtype = s->dtype,
+                       .rank = s->rank,
+                       .dims = s->dims,
+                       .axes = s->names_axes ? s->axes : NULL,
+                       .n_axes = (size_t)s->n_axes,
+                       .ranges = s->ranges,
+                       .n_ranges = (size_t)s->n_ranges};
+}
+
 /* --- The generator ------------------------------------------------------------------------- */
 
 enum { FAMILIES = 3, DTYPES = 4, RECENT = 6, ATTEMPTS = 40 };
@@ -230,10 +241,17 @@ static sm_scalar draw_scalar(generator *g, smelt_dtype meets) {
   return (sm_scalar){SM_KIND_SINT, {.i64 = value}};
 }
 
+static smelt_dtype any_integer(uint64_t *state) {
+  smelt_dtype dtype = any_dtype(state);
+  while (is_float(dtype) || dtype == SMELT_BOOL) dtype = any_dtype(state);
+  return dtype;
+}
+
 static operand draw_operand(generator *g, char letter, smelt_dtype meets, bool wrong) {
   bool scalar = letter == 'S' || (letter == 'A' && draw_once_in(&g->state, 4));
   int name = -1;
   if (letter == 'B' && !wrong) meets = SMELT_BOOL;
+  else if (letter == 'I' && !wrong) meets = any_integer(&g->state);
   else if (draw_once_in(&g->state, 4)) meets = SMELT_DTYPE_NONE;
   if (!scalar && wrong && draw_once_in(&g->state, 4)) name = pick_stale(g);
   if (!scalar && name < 0) name = pick_name(g, meets);
@@ -253,18 +271,105 @@ static void keep_repeated(step *s) {
   }
 }
 
+/* A list of tensors is so many operands. */
+static const char *letters_of(generator *g, const char *letters) {
+  static const char list[] = "TTTT";
+  return *letters == 'L' ? list + draw_below(&g->state, MAX_OPERANDS) : letters;
+}
+
 static void draw_operands(generator *g, step *s, const char *letters, bool wrong) {
   smelt_dtype meets = letters[0] == 'S' ? s->dtype : SMELT_DTYPE_NONE;
   s->n = 0;
   for (const char *letter = letters; *letter && s->n < MAX_OPERANDS; letter++) {
     s->operands[s->n] = draw_operand(g, *letter, meets, wrong);
     const operand *o = &s->operands[s->n++];
-    if (o->use != USE_SCALAR && *letter != 'B') meets = smelt_dtype_of(g->tokens[o->name]);
+    if (o->use != USE_SCALAR && *letter != 'B' && *letter != 'I') meets = smelt_dtype_of(g->tokens[o->name]);
   }
   if (wrong && s->n < MAX_OPERANDS && draw_once_in(&g->state, 8)) {
     s->operands[s->n++] = draw_operand(g, 'A', meets, true);
   }
   if (!wrong) keep_repeated(s);
+}
+
+/* --- Attributes of views and selections -------------------------------------------------------- */
+
+/* The shape of the first operand. */
+static sm_shape first_shape(const generator *g, const step *s) {
+  sm_shape shape = {.rank = 0};
+  if (s->n == 0 || s->operands[0].use == USE_SCALAR) return shape;
+  int rank = smelt_dims(g->tokens[s->operands[0].name], shape.dims);
+  shape.rank = rank < 0 || rank > MAX_RANK ? 0 : rank;
+  return shape;
+}
+
+/* The shape with two extents in one, with one more axis, with a 1 that is more, or
+ * otherwise different. */
+static void draw_other_shape(generator *g, step *s) {
+  sm_shape shape = first_shape(g, s);
+  int axis = shape.rank ? draw_below(&g->state, shape.rank) : 0;
+  s->rank = shape.rank;
+  memcpy(s->dims, shape.dims, sizeof s->dims);
+  switch (draw_below(&g->state, 5)) {
+    case 0:
+      draw_shape(g, s);
+      break;
+    case 1:
+      if (axis + 1 >= s->rank) break;
+      s->dims[axis] *= s->dims[axis + 1];
+      s->rank--;
+      memmove(s->dims + axis + 1, s->dims + axis + 2, (size_t)(s->rank - axis - 1) * sizeof s->dims[0]);
+      break;
+    case 2:
+      if (s->rank == MAX_RANK) break;
+      memmove(s->dims + axis + 1, s->dims + axis, (size_t)(s->rank++ - axis) * sizeof s->dims[0]);
+      s->dims[axis] = draw_once_in(&g->state, 2) ? 1 : draw_below(&g->state, 4);
+      break;
+    case 3:
+      if (s->rank && s->dims[axis] == 1) s->dims[axis] = draw_below(&g->state, 5);
+      break;
+    default:
+      if (s->rank) s->dims[axis] = -1;
+      break;
+  }
+}
+
+/* `n` axes of a tensor of this rank in any order; if it has fewer, wrong ones too. */
+static void draw_axes(generator *g, step *s, int rank, int n) {
+  int all[MAX_RANK];
+  s->names_axes = true;
+  s->n_axes = n;
+  for (int i = 0; i < MAX_RANK; i++) all[i] = i;
+  for (int i = rank - 1; i > 0; i--) {
+    int k = draw_below(&g->state, i + 1), axis = all[i];
+    all[i] = all[k];
+    all[k] = axis;
+  }
+  for (int i = 0; i < n; i++) s->axes[i] = draw_once_in(&g->state, 4) ? all[i] - rank : all[i];
+}
+
+static int64_t draw_place(generator *g, int64_t extent) {
+  if (draw_once_in(&g->state, 3)) return SMELT_ABSENT;
+  return draw_below(&g->state, (int)(2 * extent + 5)) - extent - 2;
+}
+
+static void draw_ranges(generator *g, step *s, const sm_shape *shape) {
+  s->n_ranges = draw_below(&g->state, shape->rank + 1);
+  for (int i = 0; i < s->n_ranges; i++) {
+    static const int64_t steps[] = {1, 1, 1, -1, -1, 2, -2, 3, SMELT_ABSENT, 1000000, -1000000};
+    s->ranges[i] = (smelt_range){draw_place(g, shape->dims[i]), draw_place(g, shape->dims[i]),
+                                 steps[draw_below(&g->state, sizeof steps / sizeof steps[0])]};
+  }
+}
+
+static void draw_places(generator *g, step *s, const char *attrs) {
+  sm_shape shape = first_shape(g, s);
+  if (strchr(attrs, 's')) draw_other_shape(g, s);
+  if (strchr(attrs, 'r')) draw_ranges(g, s, &shape);
+  if (strchr(attrs, 'p')) draw_axes(g, s, shape.rank, 2);
+  if (strchr(attrs, 'x')) draw_axes(g, s, shape.rank, 1);
+  if (strchr(attrs, 'a') && !draw_once_in(&g->state, 4)) {
+    draw_axes(g, s, shape.rank, draw_once_in(&g->state, 2) ? shape.rank : draw_below(&g->state, 3));
+  }
 }
 
 /* --- Calls -------------------------------------------------------------------------------------- */
@@ -281,7 +386,7 @@ static smelt_tensor *try_call(generator *g, const step *s) {
     const operand *o = &s->operands[i];
     tokens[i] = o->use == USE_SCALAR ? scalar_token(o->scalar) : smelt_ref(g->tokens[o->name]);
   }
-  smelt_attrs attrs = {sizeof attrs, s->dtype, s->rank, s->dims};
+  smelt_attrs attrs = step_attrs(s);
   return smelt_call(g->guide, s->op, tokens, (size_t)s->n, &attrs);
 }
 
@@ -298,7 +403,7 @@ static bool is_too_large(const generator *g, const step *s) {
   sm_call_operand operands[MAX_OPERANDS];
   sm_shape shapes[MAX_OPERANDS] = {{.rank = 0}};
   for (int i = 0; i < s->n; i++) operands[i] = describe(g, &s->operands[i], &shapes[i]);
-  smelt_attrs attrs = {sizeof attrs, s->dtype, s->rank, s->dims};
+  smelt_attrs attrs = step_attrs(s);
   sm_inferred result;
   return sm_infer(sm_op_find(s->op), operands, s->n, &attrs, &result, NULL) == SMELT_OK &&
          (sm_shape_count(&result.shape) > MAX_ELEMENTS || result.shape.rank > MAX_RANK);
@@ -335,13 +440,26 @@ static bool is_bearable(generator *g, const step *s, const smelt_tensor *result,
   return !looks_at_sign_of_nan(g, s);
 }
 
+static bool moves(sm_opcode code) { return sm_op_row_of(code)->class != SM_CLASS_ELEMENTWISE; }
+
+/* In a program that moves elements every second operation does. */
+static sm_opcode draw_opcode(generator *g) {
+  bool wanted = g->p->moves && draw_once_in(&g->state, 2);
+  for (;;) {
+    sm_opcode code = (sm_opcode)draw_below(&g->state, SM_OP_COUNT);
+    if (moves(code) == wanted) return code;
+  }
+}
+
 static void draw_call(generator *g, step *s, bool wrong) {
-  const smelt_op_info *op = smelt_op_at((size_t)draw_below(&g->state, (int)smelt_op_count()));
+  sm_opcode code = draw_opcode(g);
+  const smelt_op_info *op = smelt_op_at((size_t)code);
   *s = (step){.kind = STEP_CALL, .op = op->name};
   if (strchr(op->attrs, 't')) s->dtype = program_dtype(g);
   if (strchr(op->attrs, 's')) draw_shape(g, s);
   if (strchr(op->attrs, 's') && wrong && s->rank && draw_once_in(&g->state, 4)) s->dims[0] = -1;
-  draw_operands(g, s, op->operands, wrong);
+  draw_operands(g, s, letters_of(g, op->operands), wrong);
+  if (moves(code)) draw_places(g, s, op->attrs);
 }
 
 static void add_call(generator *g) {
@@ -432,6 +550,7 @@ static void set_up(generator *g) {
   g->keep_percent = (int[]){10, 50, 50, 90}[draw_below(state, 4)];
   g->p->max_ops = 1 + draw_below(state, 7);
   g->p->max_segment = 1 + draw_below(state, 9);
+  g->p->moves = draw_once_in(state, 4);
 }
 
 /* Few programs are longer than a segment may be. */
@@ -449,7 +568,7 @@ static void write_steps(generator *g) {
 }
 
 void generate(program *p, uint64_t seed) {
-  static const way guide = {"guide", "ref", SMELT_DEFAULT, false, false, false};
+  static const way guide = {.name = "guide", .device = "ref"};
   *p = (program){.seed = seed};
   generator *g = calloc(1, sizeof *g);
   g->p = p;

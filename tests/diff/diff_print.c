@@ -44,19 +44,10 @@ static void print_operands(sm_text *text, const step *s, const char *keep) {
 }
 
 static void print_call(sm_text *text, int name, const step *s) {
-  const char *attrs = smelt_op_find(s->op)->attrs, *separator = s->n ? ", " : "";
+  smelt_attrs attrs = step_attrs(s);
   sm_text_addf(text, "t%d = %s(", name, s->op);
   print_operands(text, s, "&");
-  if (strchr(attrs, 't')) {
-    sm_text_addf(text, "%sdtype=%s", separator, smelt_dtype_name(s->dtype));
-    separator = ", ";
-  }
-  if (strchr(attrs, 's')) {
-    sm_shape shape = {.rank = s->rank};
-    memcpy(shape.dims, s->dims, (size_t)s->rank * sizeof s->dims[0]);
-    sm_text_addf(text, "%sshape=", separator);
-    sm_shape_print(text, &shape);
-  }
+  sm_smt_print_attributes(text, smelt_op_find(s->op)->attrs, &attrs, s->n ? ", " : "");
   sm_text_add(text, ")");
 }
 

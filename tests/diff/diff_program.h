@@ -56,6 +56,11 @@ typedef struct step {
   smelt_dtype dtype; /* of an input, or attribute; so the shape */
   int rank;
   int64_t dims[MAX_RANK];
+  bool names_axes; /* otherwise they are left out */
+  int n_axes;
+  int axes[MAX_RANK];
+  int n_ranges;
+  smelt_range ranges[MAX_RANK];
   uint64_t seed;
   fill fill;
 } step;
@@ -64,6 +69,7 @@ typedef struct program {
   uint64_t seed;       /* that it was made from */
   int64_t max_ops;     /* operations a kernel, in ways with tight kernels */
   int64_t max_segment; /* operations a segment, in ways with tight segments */
+  bool moves;          /* has views and selections; only for ways that compute them */
   int n;
   step steps[MAX_STEPS];
 } program;
@@ -80,6 +86,8 @@ bool draw_once_in(uint64_t *state, int n);
 void generate(program *p, uint64_t seed);
 /* `count` elements of the input step; the caller frees them. */
 void *input_elements(const step *s, size_t count);
+/* The attributes of a call; they point into the step. */
+smelt_attrs step_attrs(const step *s);
 
 /* --- Running ------------------------------------------------------------------------ */
 
@@ -89,6 +97,7 @@ typedef struct way {
   smelt_switch fusion;
   bool interpreted; /* kernels are not compiled */
   bool tight_kernels, tight_segments;
+  bool moves; /* views and selections are computed */
 } way;
 
 /* The first is the judge. */

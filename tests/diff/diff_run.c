@@ -13,13 +13,22 @@
 #include "diff_program.h"
 
 const way ways[] = {
-    {"ref", "ref", SMELT_DEFAULT, false, false, false},
-    {"ref, tight segments", "ref", SMELT_DEFAULT, false, false, true},
-    {"cpu", "cpu", SMELT_ON, false, false, false},
-    {"cpu, no fusion", "cpu", SMELT_OFF, false, false, false},
-    {"cpu, interpreted", "cpu", SMELT_ON, true, false, false},
-    {"cpu, interpreted, tight kernels", "cpu", SMELT_ON, true, true, false},
-    {"cpu, interpreted, tight kernels and segments", "cpu", SMELT_ON, true, true, true},
+    {.name = "ref", .device = "ref", .moves = true},
+    {.name = "ref, tight segments", .device = "ref", .tight_segments = true, .moves = true},
+    {.name = "cpu", .device = "cpu", .fusion = SMELT_ON},
+    {.name = "cpu, no fusion", .device = "cpu", .fusion = SMELT_OFF},
+    {.name = "cpu, interpreted", .device = "cpu", .fusion = SMELT_ON, .interpreted = true},
+    {.name = "cpu, interpreted, tight kernels",
+     .device = "cpu",
+     .fusion = SMELT_ON,
+     .interpreted = true,
+     .tight_kernels = true},
+    {.name = "cpu, interpreted, tight kernels and segments",
+     .device = "cpu",
+     .fusion = SMELT_ON,
+     .interpreted = true,
+     .tight_kernels = true,
+     .tight_segments = true},
 };
 const int n_ways = sizeof ways / sizeof ways[0];
 
@@ -66,7 +75,7 @@ static void run_call(runner *r, int name) {
   const step *s = &r->p->steps[name];
   smelt_tensor *tokens[MAX_OPERANDS];
   for (int i = 0; i < s->n; i++) tokens[i] = operand_token(r, &s->operands[i]);
-  smelt_attrs attrs = {sizeof attrs, s->dtype, s->rank, s->dims};
+  smelt_attrs attrs = step_attrs(s);
   define(r, name, smelt_call(r->ctx, s->op, tokens, (size_t)s->n, &attrs));
 }
 
@@ -266,6 +275,7 @@ bool agrees(const program *p, FILE *out) {
   observations *judge = run_program(p, &ways[0]);
   bool all = same_end(&ways[0], judge, judge, out);
   for (int w = 1; w < n_ways; w++) {
+    if (p->moves && !ways[w].moves) continue;
     observations *other = run_program(p, &ways[w]);
     if (!same(p, &ways[w], judge, other, out)) all = false;
     free_observations(other);

@@ -110,6 +110,23 @@ static smelt_status creation(smelt_context *ctx) {
   return EXPECT_I64(smelt_where(even, i, smelt_sub(zeros, 1)), 0, -1, 2, -1, 4, -1);
 }
 
+static smelt_status views(smelt_context *ctx) {
+  smelt_tensor *x = smelt_reshape(F32S(ctx, 0, 1, 2, 3, 4, 5), 2, (int64_t[]){2, -1});
+  smelt_tensor *y = smelt_slice(smelt_ref(x), (smelt_range[]){{SMELT_ABSENT, SMELT_ABSENT, -1}}, 1);
+  smelt_status status = EXPECT_F32(smelt_add(smelt_permute_dims(y, NULL, 0), 1), 4, 1, 5, 2, 6, 3);
+  return worse(status, EXPECT_F32(smelt_flip(x, NULL, 0), 5, 4, 3, 2, 1, 0));
+}
+
+/* A list that is longer than a record's operands. */
+static smelt_status selections(smelt_context *ctx) {
+  smelt_tensor *list[12], *x = F32S(ctx, 7);
+  for (int i = 0; i < 12; i++) list[i] = smelt_mul(smelt_ref(x), i);
+  smelt_drop(x);
+  smelt_tensor *joined = smelt_concat(list, 12, 0);
+  smelt_tensor *indices = smelt_from_host(ctx, SMELT_I64, 1, (int64_t[]){3}, (int64_t[]){-1, 2, 99});
+  return EXPECT_F32(smelt_take(joined, indices, 0), 77, 14, 77);
+}
+
 /* A random call that failed has drawn no number, so that the next one draws it. */
 static smelt_status random_numbers(smelt_context *ctx) {
   static uint64_t first[2], second[2]; /* the bits */
@@ -360,6 +377,8 @@ static int run_all(int argc, char **argv) {
       {"creation", creation, by_default},
       {"creation, tight", creation, tight},
       {"random numbers", random_numbers, by_default},
+      {"views, ref", views, ref},
+      {"selections, ref", selections, ref},
       {"long chain", long_chain, by_default},
       {"wrapped memory", wrapped_memory, by_default},
       {"wrong shapes", wrong_shapes, by_default},

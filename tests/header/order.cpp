@@ -96,6 +96,10 @@ void attributes_after_operands() {
   d = smelt_arange(ctx, count(1), count(8), count(3), SMELT_I64);
   CHECK(smelt_count(d) == 3 && took(183));
   smelt_drop(d);
+  smelt_tensor *list = smelt_arange(ctx, 0, 5, 1, SMELT_F64);
+  d = smelt_take(step(1, smelt_ref(list)), step(2, smelt_astype(list, SMELT_I32)), count(3) - 3);
+  CHECK(smelt_count(d) == 5 && took(123));
+  smelt_drop(d);
 }
 
 template <class Scalar>

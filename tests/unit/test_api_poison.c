@@ -163,7 +163,7 @@ TEST(large_unsigned_scalars) {
 TEST(every_folding_operation_agrees_with_its_kernel) {
   smelt_context *ctx = open_context();
   static const double values[] = {0.75, 2.5, -0.5};
-  smelt_attrs none = {sizeof none, SMELT_DTYPE_NONE, 0, NULL};
+  smelt_attrs none = {.size = sizeof none};
   for (size_t k = 0; k < smelt_op_count(); k++) {
     const smelt_op_info *op = smelt_op_at(k);
     size_t n = strlen(op->operands);

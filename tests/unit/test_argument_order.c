@@ -124,6 +124,13 @@ TEST(attributes_after_operands) {
   CHECK_I64(trail, 183);
   CHECK_I64(smelt_count(d), 3);
   smelt_drop(d);
+  trail = 0;
+  smelt_tensor *list = smelt_arange(ctx, 0, 5, 1, SMELT_F64);
+  d = smelt_take(step(1, smelt_reshape(smelt_ref(list), 2, (int64_t[]){1, 5})),
+                 step(2, smelt_astype(list, SMELT_I32)), count(3) - 2);
+  CHECK_I64(trail, 123);
+  CHECK_I64(smelt_count(d), 5);
+  smelt_drop(d);
   d = smelt_add(smelt_full(ctx, 1, SMELT_F64, 1, (int64_t[]){1}), smelt_full(ctx, 2.5, SMELT_F64, 0, NULL));
   CHECK_F64(value_of(d), 3.5);
   close_context(ctx);

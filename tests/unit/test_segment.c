@@ -131,6 +131,69 @@ TEST(results_have_the_shape_of_their_operands) {
   BREAKS("operation 2 has a result of another shape", VALUE(4).shape = (sm_shape){.rank = 0});
 }
 
+/* Value 1 is the 2 × 3 operand of the record, value 2 its result. */
+static void build_moved(sm_segment *seg, sm_opcode code, sm_attrs attrs, sm_shape result) {
+  sm_segment_init(seg, &sm_malloc_allocator);
+  sm_value source = {.id = 1, .dtype = SMELT_F32, .shape = {2, {2, 3}}}, out = {.id = 2, .dtype = SMELT_F32};
+  out.shape = result;
+  uint32_t in, v;
+  CHECK(sm_segment_add_source(seg, &source, &in));
+  sm_operand operand = use(seg, in, SM_READ_ONLY);
+  const sm_attrs *own = sm_op_has_attrs(sm_op_row_of(code)) ? &attrs : NULL;
+  CHECK(sm_segment_append_with(seg, code, &operand, 1, own, &out, &v));
+}
+
+#define MOVED(fault, code, attrs, ...)                                         \
+  do {                                                                         \
+    sm_segment seg;                                                            \
+    build_moved(&seg, SM_OP_##code, (sm_attrs)attrs, (sm_shape){__VA_ARGS__}); \
+    if (*(fault)) refuses(&seg, fault);                                        \
+    else accepts(&seg);                                                        \
+  } while (0)
+#define THE_AXES(count, ...)              \
+  {                                       \
+    .n = (count), .axes = { __VA_ARGS__ } \
+  }
+#define THE_RANGES(...)               \
+  {                                   \
+    .n = 2, .ranges = { __VA_ARGS__ } \
+  }
+
+TEST(attributes_are_canonical) {
+  static const char not_canonical[] = "operation 0 has attributes that are not canonical";
+  static const char wrong_result[] = "operation 0 has a result of another shape or dtype";
+  MOVED("", RESHAPE, {0}, 1, {6});
+  MOVED("reshape(f32[2,3]): f32[7] has another number", RESHAPE, {0}, 1, {7});
+  MOVED("", FLIP, THE_AXES(1, 1), 2, {2, 3});
+  MOVED("", FLIP, THE_AXES(0, 0), 2, {2, 3});
+  MOVED(not_canonical, FLIP, THE_AXES(1, -1), 2, {2, 3});
+  MOVED(not_canonical, FLIP, THE_AXES(2, 1, 0), 2, {2, 3});
+  MOVED("axis 2 is not between", FLIP, THE_AXES(1, 2), 2, {2, 3});
+  MOVED(wrong_result, FLIP, THE_AXES(1, 1), 2, {3, 2});
+  MOVED("", PERMUTE_DIMS, THE_AXES(2, 1, 0), 2, {3, 2});
+  MOVED("2 axes have to be given", PERMUTE_DIMS, THE_AXES(1, 0), 2, {2, 3});
+  MOVED("", SLICE, THE_RANGES({0, 2, 1}, {2, SMELT_ABSENT, -2}), 2, {2, 2});
+  MOVED(not_canonical, SLICE, THE_RANGES({0, 5, 1}, {2, SMELT_ABSENT, -2}), 2, {2, 2});
+  MOVED(not_canonical, SLICE, THE_RANGES({0, 2, 1}, {2, 2, 1}), 2, {2, 0});
+  MOVED(wrong_result, SLICE, THE_RANGES({0, 2, 1}, {0, 0, 1}), 2, {2, 3});
+}
+
+TEST(attributes_are_there_where_they_belong) {
+  sm_segment seg;
+  build_moved(&seg, SM_OP_FLIP, (sm_attrs){.n = 0}, (sm_shape){2, {2, 3}});
+  OP_AT(0).attrs = NULL;
+  refuses(&seg, "operation 0 lacks or has attributes");
+  build_moved(&seg, SM_OP_RESHAPE, (sm_attrs){.n = 0}, (sm_shape){2, {2, 3}});
+  OP_AT(0).attrs = &(sm_attrs){.n = 0};
+  refuses(&seg, "operation 0 lacks or has attributes");
+  build_moved(&seg, SM_OP_FLIP, (sm_attrs){.n = 0}, (sm_shape){2, {2, 3}});
+  VALUE(1).dtype = SMELT_I32;
+  refuses(&seg, "operation 0 has a result of another shape or dtype");
+  build_moved(&seg, SM_OP_CONCAT, (sm_attrs){.n = 1}, (sm_shape){2, {2, 3}});
+  OP_AT(0).n_operands = 0;
+  refuses(&seg, "operation 0 has 0 operands");
+}
+
 /* --- Liveness ---------------------------------------------------------------------------- */
 
 TEST(dead_records_are_found) {
@@ -187,5 +250,6 @@ TEST(a_reset_segment_can_be_used_again) {
 
 TEST_MAIN(CASE(sound_segments_pass), CASE(uses_come_after_definitions), CASE(values_are_defined_once),
           CASE(last_uses_are_last), CASE(dtypes_are_exact), CASE(records_have_the_operands_of_their_row),
-          CASE(results_have_the_shape_of_their_operands), CASE(dead_records_are_found),
+          CASE(results_have_the_shape_of_their_operands), CASE(attributes_are_canonical),
+          CASE(attributes_are_there_where_they_belong), CASE(dead_records_are_found),
           CASE(appends_all_or_nothing), CASE(a_reset_segment_can_be_used_again))

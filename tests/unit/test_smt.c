@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ir/infer.h"
 #include "ir/smt.h"
 
 /* After the table of operations, which has a macro TEST of its own. */
@@ -48,9 +49,38 @@ TEST(reads_operations) {
   CHECK(s[1].operands[1].use == SM_SMT_SCALAR && s[1].operands[1].scalar.kind == SM_KIND_SINT);
   CHECK_I64(s[1].operands[1].scalar.as.i64, 2);
   CHECK(s[2].operands[0].scalar.kind == SM_KIND_BOOL && s[2].operands[1].use == SM_SMT_TAKE);
-  CHECK(s[3].type.dtype == SMELT_U8 && s[3].type.rank == 2 && s[3].type.dims[1] == 0);
+  CHECK(s[3].attrs.dtype == SMELT_U8 && s[3].attrs.rank == 2 && s[3].attrs.dims[1] == 0);
+  CHECK(!s[3].attrs.axes && !s[3].attrs.ranges && s[1].attrs.rank == -1);
   CHECK(s[4].kind == SM_SMT_DROP && s[4].n_operands == 2 && s[4].operands[1].name == 3);
   CHECK_STR(smt.names.items[3], "d");
+  sm_smt_free(&smt);
+}
+
+static const char attributes[] =
+    "smt 1\n"
+    "a = input i32[2,3] iota\n"
+    "b = slice(&a, ranges=[1:, ::-1])\n"
+    "c = slice(&a, ranges=[ -9 : +2 : , : : 3 ])\n"
+    "d = flip(&a, axes=[-1, 0])\n"
+    "e = flip(&a)\n"
+    "f = squeeze(&a, axes=[])\n"
+    "g = take(&a, &a, axis=-1)\n"
+    "h = reshape(a, shape=[3,-1])\n";
+
+TEST(reads_attributes) {
+  sm_smt smt = parse_ok(attributes);
+  const sm_smt_stmt *s = smt.stmts.items;
+  CHECK_I64(s[1].attrs.n_ranges, 2);
+  const smelt_range *r = s[1].attrs.ranges;
+  CHECK(r[0].start == 1 && r[0].stop == SMELT_ABSENT && r[0].step == SMELT_ABSENT);
+  CHECK(r[1].start == SMELT_ABSENT && r[1].stop == SMELT_ABSENT && r[1].step == -1);
+  r = s[2].attrs.ranges;
+  CHECK(r[0].start == -9 && r[0].stop == 2 && r[0].step == SMELT_ABSENT);
+  CHECK(r[1].start == SMELT_ABSENT && r[1].stop == SMELT_ABSENT && r[1].step == 3);
+  CHECK(s[3].attrs.n_axes == 2 && s[3].attrs.axes[0] == -1 && s[3].attrs.axes[1] == 0);
+  CHECK(!s[4].attrs.axes && s[5].attrs.axes && s[5].attrs.n_axes == 0);
+  CHECK(s[6].attrs.n_axes == 1 && s[6].attrs.axes[0] == -1);
+  CHECK(s[7].attrs.rank == 2 && s[7].attrs.dims[1] == -1);
   sm_smt_free(&smt);
 }
 
@@ -120,6 +150,16 @@ TEST(names_line_and_column) {
       {"u = exp(t, dtype=f32)", "line 3, column 12: exp has no attribute 'dtype'"},
       {"u = zeros(dtype=f32, dtype=f32)", "line 3, column 22: 'dtype' is given twice"},
       {"u = astype(dtype=f32, t)", "line 3, column 23: expected an attribute, found 't'"},
+      {"u = flip(t, axis=0)", "line 3, column 13: flip has no attribute 'axis'"},
+      {"u = flip(t, axes=0)", "line 3, column 18: expected '[', found '0'"},
+      {"u = flip(t, axes=[0], axes=[0])", "line 3, column 23: 'axes' is given twice"},
+      {"u = flip(t, axes=[], t)", "line 3, column 22: expected an attribute, found 't'"},
+      {"u = flip(t, axes=[1.5])", "line 3, column 19: an axis is an integer below 2^63"},
+      {"u = flip(t, axes=[4294967296])", "line 3, column 19: an axis is between -2^31 and 2^31 - 1"},
+      {"u = slice(t, ranges=[1])", "line 3, column 23: expected ':', found ']'"},
+      {"u = slice(t, ranges=[1:2:3:4])", "line 3, column 27: expected ']', found ':'"},
+      {"u = slice(t, ranges=[-0:])", "line 3, column 22: a place is an integer below 2^63"},
+      {"u = slice(t, ranges=[1:2", "line 3, column 25: expected ']', found the end of the line"},
       {"t = exp(t)", "line 3, column 1: t is already defined"},
       {"inf = exp(t)", "line 3, column 1: 'inf' cannot be a name"},
       {"u = input f8[1] {1}", "line 3, column 11: 'f8' is not a dtype"},
@@ -191,6 +231,7 @@ static const char sample[] =
     "smt 1\noption max_ops 65\nt1 = input f32[2,2] {1, -2.5e-3, inf, nan}\nt2 = input i64[3] iota\n"
     "t3 = multiply(t1, &t1) # twice\nt4 = full(7, dtype=u8, shape=[1,2,3])\nseed 42\nexpect t3 f32[2,2] fill "
     "3 ulp 2\n"
+    "t5 = slice(&t2, ranges=[1:, :-2:-1])\nt6 = permute_dims(&t2, axes=[1,-2])\nt7 = take(t5, t6, axis=-1)\n"
     "expect t4 poisoned ERR_SHAPE \"no \\\"fit\\\"\"\nexpect line \"[block] 1 op(s): *\"\nmarker "
     "\"d.read()\"\nread t3, t4\n";
 
@@ -311,6 +352,57 @@ static void build(sm_segment *seg) {
   CHECK_OK(sm_segment_verify(seg, &err), err);
 }
 
+/* Views and selections, whose attributes are as a call's. */
+static uint32_t add_moved(sm_segment *seg, sm_opcode code, uint64_t id, smelt_attrs attrs,
+                          const sm_operand *operands, int n) {
+  sm_call_operand call[SM_MAX_OPERANDS];
+  for (int k = 0; k < n; k++) {
+    call[k] = (sm_call_operand){.dtype = operands[k].dtype,
+                                .shape = &seg->values.items[operands[k].use.value].shape};
+  }
+  sm_inferred r;
+  smelt_error err;
+  attrs.size = sizeof attrs;
+  CHECK_OK(sm_infer(code, call, n, &attrs, &r, &err), err);
+  sm_value value = {.id = id, .dtype = r.dtype, .shape = r.shape};
+  uint32_t index = 0;
+  const sm_attrs *own = sm_op_has_attrs(sm_op_row_of(code)) ? &r.attrs : NULL;
+  CHECK(sm_segment_append_with(seg, code, operands, n, own, &value, &index));
+  return index;
+}
+
+TEST(prints_attributes) {
+  sm_segment seg;
+  sm_text text;
+  smelt_error err;
+  sm_segment_init(&seg, &sm_malloc_allocator);
+  sm_text_init(&text, &sm_malloc_allocator);
+  sm_operand t1[] = {use(&seg, add_source(&seg, 1, SMELT_I32, 6, true), SM_READ_ONLY)}, pair[2];
+  uint32_t v = add_moved(&seg, SM_OP_RESHAPE, 2, (smelt_attrs){.rank = 2, .dims = (int64_t[]){-1, 3}}, t1, 1);
+  sm_operand t2[] = {use(&seg, v, SM_READ_ONLY)};
+  const smelt_range ranges[] = {{SMELT_ABSENT, SMELT_ABSENT, -1}, {-2, 9, SMELT_ABSENT}};
+  (void)add_moved(&seg, SM_OP_SLICE, 3, (smelt_attrs){.ranges = ranges, .n_ranges = 2}, t2, 1);
+  (void)add_moved(&seg, SM_OP_FLIP, 4, (smelt_attrs){.axes = (int[]){-1}, .n_axes = 1}, t2, 1);
+  (void)add_moved(&seg, SM_OP_SWAPAXES, 5, (smelt_attrs){.axes = (int[]){-1, 0}, .n_axes = 2}, t2, 1);
+  (void)add_moved(&seg, SM_OP_PERMUTE_DIMS, 6, (smelt_attrs){.axes = NULL}, t2, 1);
+  pair[0] = pair[1] = t2[0];
+  (void)add_moved(&seg, SM_OP_CONCAT, 7, (smelt_attrs){.axes = (int[]){-2}, .n_axes = 1}, pair, 2);
+  CHECK_OK(sm_segment_verify(&seg, &err), err);
+  sm_smt_print(&text, &seg, NULL, NULL);
+  CHECK_CONTAINS(text.data,
+                 "t2 = reshape(&t1, shape=[2,3])\n"
+                 "t3 = slice(&t2, ranges=[1::-1, 1:3])\n"
+                 "t4 = flip(&t2, axes=[1])\n"
+                 "t5 = swapaxes(&t2, axes=[0, 1])\n"
+                 "t6 = permute_dims(&t2, axes=[1, 0])\n"
+                 "t7 = concat(&t2, &t2, axis=0)\n");
+  sm_smt smt = parse_ok(text.data);
+  CHECK(smt.stmts.items[2].attrs.ranges[0].stop == SMELT_ABSENT);
+  sm_smt_free(&smt);
+  sm_text_free(&text);
+  sm_segment_free(&seg);
+}
+
 static const void *elements_of(void *user, const sm_value *value) {
   static const float f32[] = {1.5f, -0.0f};
   static const bool mask[] = {true, false};
@@ -393,7 +485,8 @@ TEST(prints_f32_that_reads_back) {
   }
 }
 
-TEST_MAIN(CASE(reads_operations), CASE(reads_expectations), CASE(reads_scalars), CASE(names_line_and_column),
-          CASE(wants_a_mode_that_there_is), CASE(wants_the_version), CASE(refuses_nul_bytes),
-          CASE(finds_many_names), CASE(survives_mutations), CASE(survives_lack_of_memory),
-          CASE(prints_a_segment), CASE(prints_without_live_results), CASE(prints_f32_that_reads_back))
+TEST_MAIN(CASE(reads_operations), CASE(reads_attributes), CASE(prints_attributes), CASE(reads_expectations),
+          CASE(reads_scalars), CASE(names_line_and_column), CASE(wants_a_mode_that_there_is),
+          CASE(wants_the_version), CASE(refuses_nul_bytes), CASE(finds_many_names), CASE(survives_mutations),
+          CASE(survives_lack_of_memory), CASE(prints_a_segment), CASE(prints_without_live_results),
+          CASE(prints_f32_that_reads_back))

@@ -389,7 +389,7 @@ static uint64_t drawn(const fixture *x, int k) {
 TEST(random_calls_are_numbered_from_the_seed) {
   fixture x;
   open_fixture(&x, 100, 1000000);
-  smelt_attrs attrs = {sizeof attrs, SMELT_F32, 1, (int64_t[]){4}};
+  smelt_attrs attrs = {.size = sizeof attrs, .dtype = SMELT_F32, .rank = 1, .dims = (int64_t[]){4}};
   sm_cause *cause;
   for (uint64_t seed = 5; seed < 8; seed++) {
     CHECK_STATUS(sm_stream_seed(&x.s, seed), SMELT_OK);

@@ -36,6 +36,12 @@ static const row rows[] = {
 };
 enum { N_ROWS = sizeof rows / sizeof rows[0] };
 
+static const sm_attr_row attr_rows[] = {
+#define ATTR(...) {__VA_ARGS__},
+#include "ir/attrs.def"
+#undef ATTR
+};
+
 /* Short names of the operations that everybody types. */
 static const struct {
   const char *alias, *name, *operands;
@@ -56,12 +62,19 @@ static const char *const dtype_words[SM_ANY + 1] = {
 
 static int n_operands(const sm_op_row *op) { return (int)strlen(op->operands); }
 
-static bool needs_context(const sm_op_row *op) { return strpbrk(op->operands, "TAB") == NULL; }
+static const sm_attr_row *attr_row(char letter) {
+  const sm_attr_row *found = attr_rows;
+  while (found->letter != letter) found++;
+  return found;
+}
 
 /* Operands whose order of evaluation matters, or which may be C scalars. */
 static bool has_macro(const sm_op_row *op) {
   return n_operands(op) >= 2 || strpbrk(op->operands, "AS") != NULL;
 }
+
+/* The letters of the attributes. */
+static const char *attrs_of(const sm_op_row *op) { return op->attrs ? op->attrs : ""; }
 
 /* The i-th of the operands' names; its length is put into `len`. */
 static const char *operand_name(const sm_op_row *op, int i, int *len) {
@@ -85,6 +98,11 @@ static FILE *next(list *l) {
 }
 
 static void put_operands(list *l, const sm_op_row *op, const char *before) {
+  if (sm_op_takes_list(op)) {
+    fprintf(next(l), "%s%s, %sn", *before ? "smelt_tensor *const *" : "", op->names,
+            *before ? "size_t " : "");
+    return;
+  }
   for (int i = 0; i < n_operands(op); i++) {
     int len;
     const char *name = operand_name(op, i, &len);
@@ -92,25 +110,21 @@ static void put_operands(list *l, const sm_op_row *op, const char *before) {
   }
 }
 
-static const char *attr_parameters(char letter) {
-  return letter == 't' ? "smelt_dtype dtype" : "int rank, const int64_t *dims";
-}
-
 static void put_parameters(FILE *out, const sm_op_row *op) {
   list l = {out, 0};
-  if (needs_context(op)) fputs("smelt_context *ctx", next(&l));
+  if (sm_op_creates(op)) fputs("smelt_context *ctx", next(&l));
   put_operands(&l, op, "smelt_tensor *");
-  bool break_line = needs_context(op) && n_operands(op) > 0;
-  for (const char *a = op->attrs ? op->attrs : ""; *a; a++) {
+  bool break_line = sm_op_creates(op) && n_operands(op) > 0;
+  for (const char *a = attrs_of(op); *a; a++) {
     fputs(break_line && a == op->attrs ? ",\n    " : ", ", out);
-    fputs(attr_parameters(*a), out);
+    fputs(attr_row(*a)->parameters, out);
   }
 }
 
 /* "x, y", or "ctx, value, ..." where attributes follow. */
 static void put_macro_parameters(FILE *out, const sm_op_row *op, const char *rest) {
   list l = {out, 0};
-  if (needs_context(op)) fputs("ctx", next(&l));
+  if (sm_op_creates(op)) fputs("ctx", next(&l));
   put_operands(&l, op, "");
   if (op->attrs) fputs(rest, next(&l));
 }
@@ -123,6 +137,8 @@ static const char *operand_kind(char letter) {
       return "tensor or scalar";
     case 'S':
       return "scalar";
+    case 'L':
+      return "`n` tensors, promoted";
     default:
       return "tensor";
   }
@@ -139,7 +155,9 @@ static void put_operand_kinds(FILE *out, const sm_op_row *op) {
       const char *name = operand_name(op, end, &len);
       fprintf(next(&l), "%.*s", len, name);
     }
-    const char *dtypes = op->operands[i] == 'B' ? "bool" : dtype_words[op->accepts];
+    const char *dtypes = op->operands[i] == 'B'   ? "bool"
+                         : op->operands[i] == 'I' ? "integer"
+                                                  : dtype_words[op->accepts];
     fprintf(out, ": %s, %s%s", dtypes, operand_kind(op->operands[i]), end < n_operands(op) ? "; " : "");
   }
 }
@@ -151,19 +169,30 @@ static const char *result_dtype(const sm_op_row *op) {
     case SM_DTYPE_ATTR:
       return "`dtype`";
     default:
-      return n_operands(op) == 1 ? "dtype of x" : "promoted dtype";
+      break;
   }
+  bool of_x = n_operands(op) == 1 || op->operands[1] == 'I';
+  return of_x && !sm_op_takes_list(op) ? "dtype of x" : "promoted dtype";
 }
 
 static const char *result_shape(const sm_op_row *op) {
-  switch (op->shape) {
-    case SM_SHAPE_ATTR:
-      return "shape `dims`";
-    case SM_SHAPE_ARANGE:
-      return "one axis";
-    default:
-      return n_operands(op) == 1 ? "shape of x" : "shapes broadcast";
-  }
+  static const char *const words[] = {
+      [SM_SHAPE_ATTR] = "shape `dims`",
+      [SM_SHAPE_ARANGE] = "one axis",
+      [SM_SHAPE_RESHAPE] = "shape `dims`",
+      [SM_SHAPE_SQUEEZE] = "axes left out",
+      [SM_SHAPE_EXPAND] = "one more axis",
+      [SM_SHAPE_PERMUTE] = "axes permuted",
+      [SM_SHAPE_SWAP] = "axes exchanged",
+      [SM_SHAPE_FLIP] = "shape of x",
+      [SM_SHAPE_SLICE] = "lengths of the ranges",
+      [SM_SHAPE_BROADCAST_TO] = "shape `dims`",
+      [SM_SHAPE_TAKE] = "axis replaced by the shape of indices",
+      [SM_SHAPE_TAKE_ALONG] = "shapes broadcast, the axis of indices",
+      [SM_SHAPE_CONCAT] = "extents of the axis added",
+  };
+  if (op->shape != SM_SHAPE_BROADCAST) return words[op->shape];
+  return n_operands(op) == 1 ? "shape of x" : "shapes broadcast";
 }
 
 /* The accepted dtypes are said here where no operand says them. */
@@ -193,7 +222,10 @@ static const char header_head[] =
     " * Vocabulary: an *integer* is i8 to i64 or u8 to u64, a *float* f16, bf16, f32 or f64, a\n"
     " * *number* either. Dtypes of tensors are promoted and shapes broadcast by the\n"
     " * rules of the Python Array API; a scalar takes the dtype of the tensors beside\n"
-    " * it. `dims` has `rank` extents, NULL is allowed for rank 0. */\n"
+    " * it. `dims` has `rank` extents, NULL is allowed for rank 0. Negative axes count\n"
+    " * from the end; NULL in place of a list of axes leaves them out. A list of tensors\n"
+    " * is taken whole; write its elements in statements of their own, or at least so\n"
+    " * that their order does not matter: C leaves it open inside braces. */\n"
     "#ifndef SMELT_OPS_H\n"
     "#define SMELT_OPS_H\n"
     "\n"
@@ -223,10 +255,10 @@ static void put_comment(FILE *out, const sm_op_row *op) {
 
 static void put_prototype(FILE *out, const sm_op_row *op) {
   fputs("SMELT_API SMELT_GIVES", out);
-  if (n_operands(op) > 0) {
+  if (n_operands(op) > 0 && !sm_op_takes_list(op)) {
     list l = {out, 0};
     fputs(" SMELT_TAKES(", out);
-    for (int i = 1; i <= n_operands(op); i++) fprintf(next(&l), "%d", i + needs_context(op));
+    for (int i = 1; i <= n_operands(op); i++) fprintf(next(&l), "%d", i + sm_op_creates(op));
     fputs(")", out);
   }
   fprintf(out, "\nsmelt_tensor *smelt_%s(", op->name);
@@ -275,25 +307,27 @@ static const char source_head[] =
     "#include \"api/record.h\"\n"
     "#include \"smelt/ops.h\"\n";
 
-static const char *attr_members(char letter) { return letter == 't' ? "dtype" : "rank, dims"; }
-
-/* smelt_attrs has its members in the order dtype, rank, dims. */
 static void put_attrs(FILE *out, const sm_op_row *op) {
-  fputs("  const smelt_attrs attrs = {sizeof attrs, ", out);
-  fputs(strchr(op->attrs, 't') ? attr_members('t') : "SMELT_DTYPE_NONE", out);
-  fprintf(out, ", %s};\n", strchr(op->attrs, 's') ? attr_members('s') : "0, NULL");
+  fputs("  const smelt_attrs attrs = {.size = sizeof attrs", out);
+  for (const char *a = attrs_of(op); *a; a++) fprintf(out, ", %s", attr_row(*a)->members);
+  fputs("};\n", out);
 }
 
 static void put_body(FILE *out, const row *r) {
   const sm_op_row *op = &r->op;
   list l = {out, 0};
+  if (sm_op_takes_list(op)) {
+    put_attrs(out, op);
+    fprintf(out, "  return sm_record_list(NULL, SM_OP_%s, %s, n, &attrs);\n", r->id, op->names);
+    return;
+  }
   if (n_operands(op) > 0) {
     fputs("  smelt_tensor *const operands[] = {", out);
     put_operands(&l, op, "");
     fputs("};\n", out);
   }
   if (op->attrs) put_attrs(out, op);
-  fprintf(out, "  return sm_record_call(%s, SM_OP_%s, %s, %d, %s);\n", needs_context(op) ? "ctx" : "NULL",
+  fprintf(out, "  return sm_record_call(%s, SM_OP_%s, %s, %d, %s);\n", sm_op_creates(op) ? "ctx" : "NULL",
           r->id, n_operands(op) > 0 ? "operands" : "NULL", n_operands(op), op->attrs ? "&attrs" : "NULL");
 }
 
@@ -341,15 +375,18 @@ static const char reference_head[] =
     "the Python Array API; where a scalar is accepted it takes the dtype of the tensors beside it.\n"
     "\n"
     "`ctx` is a `smelt_context *`, `dtype` a `smelt_dtype`, `rank` an `int`, `dims` a `const int64_t *` to\n"
-    "`rank` extents; everything else is an operand. In expressions of `smelt eval` the names are the same\n"
-    "without `smelt_`.\n";
+    "`rank` extents, `axis` an `int`, `axes` a `const int *` to `n_axes` of them or NULL, `ranges` a\n"
+    "`const smelt_range *` to `n_ranges` of them, `tensors` a `smelt_tensor *const *` to `n`;\n"
+    "everything else is an operand. Negative axes count from the end. A range is `{start, stop, step}` with the\n"
+    "meaning of Python's `start:stop:step`, where `SMELT_ABSENT` stands for what is left out. In expressions of\n"
+    "`smelt eval` the names are the same without `smelt_`.\n";
 
 static void put_signature(FILE *out, const sm_op_row *op) {
   list l = {out, 0};
   fprintf(out, "| `smelt_%s(", op->name);
-  if (needs_context(op)) fputs("ctx", next(&l));
+  if (sm_op_creates(op)) fputs("ctx", next(&l));
   put_operands(&l, op, "");
-  for (const char *a = op->attrs ? op->attrs : ""; *a; a++) fputs(attr_members(*a), next(&l));
+  for (const char *a = attrs_of(op); *a; a++) fputs(attr_row(*a)->arguments, next(&l));
   fputs(")` | ", out);
 }
 

@@ -9,6 +9,7 @@
 #include "cli.h"
 #include "commands.h"
 #include "expr_token.h"
+#include "ir/op.h"
 #include "smelt/tensor.h"
 
 static const char help[] =
@@ -25,8 +26,25 @@ static const char *operand_meaning(char letter) {
       return "a tensor or a number";
     case 'B':
       return "a bool tensor";
+    case 'I':
+      return "an integer tensor";
+    case 'L':
+      return "a list of tensors";
     default:
       return "a number";
+  }
+}
+
+/* The shape of what is created comes before the operands. */
+static bool comes_first(const smelt_op_info *op, char attribute) {
+  return attribute == 's' && op->operands[strspn(op->operands, "S")] == '\0';
+}
+
+static void add_attributes(sm_text *text, const smelt_op_info *op, bool first, const char **comma) {
+  for (const char *a = op->attrs; *a; a++) {
+    if (comes_first(op, *a) != first) continue;
+    sm_text_addf(text, "%s%s", *comma, sm_attr_row_of(*a)->keyword);
+    *comma = ", ";
   }
 }
 
@@ -35,9 +53,9 @@ static void add_signature(sm_text *text, const smelt_op_info *op) {
   size_t n = strlen(op->operands);
   const char *comma = "";
   sm_text_addf(text, "%s(", op->name);
-  if (strchr(op->attrs, 's')) sm_text_add(text, "shape"), comma = ", ";
+  add_attributes(text, op, true, &comma);
   for (size_t i = 0; i < n; i++, comma = ", ") sm_text_addf(text, "%s%c", comma, (char)('x' + i));
-  if (strchr(op->attrs, 't')) sm_text_addf(text, "%sdtype", comma);
+  add_attributes(text, op, false, &comma);
   sm_text_add(text, ")");
 }
 
@@ -64,11 +82,18 @@ static bool print_row(const smelt_op_info *op) {
   return ok;
 }
 
+static void print_attributes(const smelt_op_info *op, bool first) {
+  for (const char *a = op->attrs; *a; a++) {
+    const sm_attr_row *row = sm_attr_row_of(*a);
+    if (comes_first(op, *a) == first) printf("  %-8s %s\n", row->keyword, row->value);
+  }
+}
+
 static void print_operands(const smelt_op_info *op) {
-  if (strchr(op->attrs, 's')) puts("  shape    numbers or a list of numbers");
+  print_attributes(op, true);
   for (size_t i = 0; op->operands[i]; i++)
     printf("  %c        %s\n", (char)('x' + i), operand_meaning(op->operands[i]));
-  if (strchr(op->attrs, 't')) puts("  dtype    bool, i8 ... u64, f32, f64");
+  print_attributes(op, false);
   printf("  family   %s\n", op->family);
 }
 

@@ -197,8 +197,7 @@ static void run_call(runner *r, const sm_smt_stmt *s) {
   smelt_tensor **tokens = allocate(r, s, s->n_operands, sizeof *tokens);
   if (!tokens) return;
   for (size_t i = 0; i < s->n_operands; i++) tokens[i] = operand_token(r, &s->operands[i]);
-  smelt_attrs attrs = {sizeof attrs, s->type.dtype, s->type.rank, s->type.dims};
-  bind(r, s->name, smelt_call(r->ctx, sm_op_row_of(s->code)->name, tokens, s->n_operands, &attrs));
+  bind(r, s->name, smelt_call(r->ctx, sm_op_row_of(s->code)->name, tokens, s->n_operands, &s->attrs));
   free(tokens);
 }
 
