@@ -33,6 +33,21 @@ static void print_bracket(sm_text *text, const expr_program *p, const expr_node 
   sm_text_add(text, close);
 }
 
+/* "_" stands for a part that is not there. */
+static void print_range(sm_text *text, const expr_program *p, const expr_node *n) {
+  int32_t arg = n->args;
+  for (int part = EXPR_START; part <= EXPR_STEP; part *= 2) {
+    if (part > EXPR_START) sm_text_add(text, ":");
+    if (n->parts & part) {
+      print_node(text, p, arg);
+      arg = p->nodes.items[arg].next;
+    } else {
+      sm_text_add(text, "_");
+    }
+  }
+  CHECK_I64(arg, EXPR_NONE);
+}
+
 static void print_node(sm_text *text, const expr_program *p, int32_t index) {
   const expr_node *n = &p->nodes.items[index];
   switch (n->kind) {
@@ -57,6 +72,19 @@ static void print_node(sm_text *text, const expr_program *p, int32_t index) {
       return;
     case EXPR_TUPLE:
       print_bracket(text, p, n, "(", ", ", ")");
+      return;
+    case EXPR_INDEX:
+      print_bracket(text, p, n, "([] ", " ", ")");
+      return;
+    case EXPR_RANGE:
+      print_range(text, p, n);
+      return;
+    case EXPR_ELLIPSIS:
+      sm_text_add(text, "...");
+      return;
+    case EXPR_ATTRIBUTE:
+      print_bracket(text, p, n, "(. ", " ", "");
+      sm_text_addf(text, " %.*s)", (int)n->text.n, n->text.s);
       return;
   }
   if (n->kind == EXPR_CALL) print_bracket(text, p, n, "(", ", ", ")");
@@ -128,6 +156,33 @@ TEST(not_binds_below_comparisons) {
   check_tree("not not a", "(not (not a))");
   check_tree("not(a)", "(not a)");
   check_tree("notable", "notable");
+}
+
+TEST(indices) {
+  check_tree("x[0]", "([] x 0)");
+  check_tree("x[i + 1, -1]", "([] x (+ i 1) -1)");
+  check_tree("x[:]", "([] x _:_:_)");
+  check_tree("x[::]", "([] x _:_:_)");
+  check_tree("x[1:, :2, ::-1, a:b:c,]", "([] x 1:_:_ _:2:_ _:_:-1 a:b:c)");
+  check_tree("x[1:2:]", "([] x 1:2:_)");
+  check_tree("x[..., 0]", "([] x ... 0)");
+  check_tree("x[. . .]", "([] x ...)");
+  check_tree("-x[0]**2", "(- (** ([] x 0) 2))");
+  check_tree("x.T[0].T", "(. ([] (. x T) 0) T)");
+  check_tree("[1, 2][f(x)[0]]", "([] [1, 2] ([] f(x) 0))");
+  check_tree("(a + b).T", "(. (+ a b) T)");
+}
+
+TEST(malformed_indices) {
+  check_fault("x[]", "unexpected ']', expected an index", "  x[]\n    ^\n");
+  check_fault("x[1", "'[' is never closed", "  x[1\n   ^\n");
+  check_fault("x[1:", "unexpected end", "  x[1:\n      ^\n");
+  check_fault("x[1:2:3:4]", "unexpected ':', expected ',' or ']'", "  x[1:2:3:4]\n         ^\n");
+  check_fault("x[,]", "expected an index", "  x[,]\n    ^\n");
+  check_fault("x[..]", "expected '...'", "  x[..]\n      ^\n");
+  check_fault("x[1 2]", "expected ',' or ']'", "  x[1 2]\n      ^\n");
+  check_fault("[1:2]", "unexpected ':'", "  [1:2]\n    ^\n");
+  check_fault("x[(1:2)]", "unexpected ':'", "  x[(1:2)]\n      ^\n");
 }
 
 TEST(numbers) {
@@ -214,8 +269,8 @@ TEST(what_python_has_and_expressions_have_not) {
   check_fault("a < b < c", "cannot be chained", "  a < b < c\n        ^\n");
   check_fault("a and b", "use &", "  a and b\n    ^\n");
   check_fault("f(a or b)", "use |", "  f(a or b)\n      ^\n");
-  check_fault("x[0]", "indexing is not supported", "  x[0]\n   ^\n");
-  check_fault("x.T", "attributes and methods", "  x.T\n   ^\n");
+  check_fault("x.shape", "attributes and methods", "  x.shape\n   ^\n");
+  check_fault("x.T()", "only a name can be called", "  x.T()\n     ^\n");
   check_fault("f(1)(2)", "only a name can be called", "  f(1)(2)\n      ^\n");
 }
 
@@ -317,9 +372,9 @@ TEST(every_prefix_and_every_byte_is_answered) {
 }
 
 TEST_MAIN(CASE(precedence_is_pythons), CASE(power_binds_to_the_right_and_above_a_minus),
-          CASE(not_binds_below_comparisons), CASE(numbers), CASE(brackets), CASE(calls), CASE(statements),
-          CASE(nodes_stand_in_evaluation_order), CASE(faults_point_at_the_place),
-          CASE(what_python_has_and_expressions_have_not), CASE(bad_tokens),
+          CASE(not_binds_below_comparisons), CASE(indices), CASE(malformed_indices), CASE(numbers),
+          CASE(brackets), CASE(calls), CASE(statements), CASE(nodes_stand_in_evaluation_order),
+          CASE(faults_point_at_the_place), CASE(what_python_has_and_expressions_have_not), CASE(bad_tokens),
           CASE(columns_are_those_of_a_terminal), CASE(only_the_line_of_the_fault_is_shown),
           CASE(long_lines_are_cut_around_the_place), CASE(deep_nesting_is_refused_and_long_chains_are_not),
           CASE(nesting_up_to_the_limit_is_accepted), CASE(every_prefix_and_every_byte_is_answered))

@@ -2,24 +2,40 @@
  *
  * Calls: which argument is which operand or attribute of the operation.
  *
- * The arguments of an operation are, in this order: the shape if it has one
- * (attribute s), its operands, the dtype if it has one (attribute t). Shape
- * and dtype may be given by keyword. A shape is a list, a tuple, one number,
- * or, if the operation has no operands, several numbers. */
+ * The arguments of an operation are, in this order: the shape if it creates a
+ * tensor, its operands, its other attributes. Attributes may be given by keyword.
+ * Those that are lists of integers (shape, axes) are a list, a tuple, one number,
+ * or, if nothing else can follow, several numbers. */
 #include <string.h>
 
 #include "expr_machine.h"
 #include "ir/infer.h"
 
+/* Where the integers of a shape or of axes may lie, and what is said otherwise. */
+typedef struct integer_kind {
+  int64_t least, most;
+  const char *nested, *wrong;
+} integer_kind;
+
+static const integer_kind extents = {0, INT64_MAX, "a shape is not nested",
+                                     "an extent has to be an integer, 0 or more"};
+static const integer_kind new_extents = {-1, INT64_MAX, "a shape is not nested",
+                                         "an extent has to be an integer, or -1 to be found out"};
+static const integer_kind places = {INT32_MIN, INT32_MAX, "a list of axes is not nested",
+                                    "an axis has to be an integer"};
+
 typedef struct call {
   int32_t node;
   const smelt_op_info *op;
-  int32_t next;  /* the first positional argument not yet used */
-  int32_t shape; /* given by keyword, EXPR_NONE otherwise */
-  int32_t dtype; /* the same */
+  int32_t next;     /* the first positional argument not yet used */
+  int32_t integers; /* the shape or the axes, given by keyword; EXPR_NONE otherwise */
+  int32_t dtype;    /* the same */
   int32_t operands[SM_MAX_OPERANDS];
-  size_t n; /* operands found */
-  int64_t dims[SMELT_MAX_RANK];
+  size_t n;     /* operands found */
+  int32_t list; /* the operands of an operation that takes a list */
+  int n_numbers;
+  int64_t numbers[SMELT_MAX_RANK]; /* of the shape or the axes */
+  int axes[SMELT_MAX_RANK];
   smelt_attrs attrs;
 } call;
 
@@ -38,13 +54,19 @@ static const smelt_op_info *find_operation(expr_text name) {
 
 static bool has_attribute(const call *c, char letter) { return strchr(c->op->attrs, letter) != NULL; }
 
+static bool takes_list(const call *c) { return c->op->operands[0] == 'L'; }
+
+static bool creates(const call *c) { return strpbrk(c->op->operands, "TABL") == NULL; }
+
 /* --- Keywords ---------------------------------------------------------------------- */
 
 /* The place of a keyword argument in the call, NULL if the operation has none
  * of that name. */
 static int32_t *keyword_place(call *c, expr_text keyword) {
-  if (has_attribute(c, 's') && expr_text_is(keyword, "shape")) return &c->shape;
-  if (has_attribute(c, 't') && expr_text_is(keyword, "dtype")) return &c->dtype;
+  for (const char *letter = c->op->attrs; *letter; letter++) {
+    if (!expr_text_is(keyword, sm_attr_row_of(*letter)->keyword)) continue;
+    return *letter == 't' ? &c->dtype : &c->integers;
+  }
   return NULL;
 }
 
@@ -77,44 +99,6 @@ static bool fail_missing(expr_machine *m, const call *c, const char *what) {
   return expr_fail(m, c->node, SMELT_ERR_ARGUMENT, "%s: %s is missing", c->op->name, what);
 }
 
-/* --- Shape --------------------------------------------------------------------------- */
-
-static bool add_extent(expr_machine *m, call *c, int32_t node) {
-  sm_scalar s;
-  if (expr_node_of(m, node)->kind == EXPR_LIST)
-    return expr_fail(m, node, SMELT_ERR_SHAPE, "a shape is not nested");
-  if (!expr_number(m, node, &s)) return false;
-  if (s.kind != SM_KIND_SINT || s.as.i64 < 0)
-    return expr_fail(m, node, SMELT_ERR_SHAPE, "an extent has to be an integer, 0 or more");
-  if (c->attrs.rank == SMELT_MAX_RANK)
-    return expr_fail(m, node, SMELT_ERR_SHAPE, "a tensor has at most %d axes", SMELT_MAX_RANK);
-  c->dims[c->attrs.rank++] = s.as.i64;
-  return true;
-}
-
-static bool add_extents(expr_machine *m, call *c, int32_t list) {
-  for (int32_t i = expr_node_of(m, list)->args; i != EXPR_NONE; i = expr_node_of(m, i)->next)
-    if (!add_extent(m, c, i)) return false;
-  return true;
-}
-
-static bool is_sequence(const expr_machine *m, int32_t node) {
-  expr_kind kind = expr_node_of(m, node)->kind;
-  return kind == EXPR_LIST || kind == EXPR_TUPLE;
-}
-
-static bool find_shape(expr_machine *m, call *c) {
-  if (!has_attribute(c, 's')) return true;
-  int32_t first = c->shape != EXPR_NONE ? c->shape : pop(m, c);
-  if (first == EXPR_NONE) return fail_missing(m, c, "the shape");
-  if (is_sequence(m, first)) return add_extents(m, c, first);
-  if (!add_extent(m, c, first)) return false;
-  bool more = !*c->op->operands && c->shape == EXPR_NONE;
-  while (more && peek(m, c) != EXPR_NONE && expr_dtype(m, peek(m, c)) == SMELT_DTYPE_NONE)
-    if (!add_extent(m, c, pop(m, c))) return false;
-  return true;
-}
-
 /* --- Operands -------------------------------------------------------------------------- */
 
 static size_t positional_count(const expr_machine *m, const call *c) {
@@ -132,7 +116,24 @@ static bool ends_arange(const expr_machine *m, const call *c, int32_t node) {
   return is_arange(c) && expr_dtype(m, node) != SMELT_DTYPE_NONE;
 }
 
+static bool is_sequence(const expr_machine *m, int32_t node) {
+  expr_kind kind = expr_node_of(m, node)->kind;
+  return kind == EXPR_LIST || kind == EXPR_TUPLE;
+}
+
+/* The operands of an operation that takes a list stand in one argument. */
+static bool find_list(expr_machine *m, call *c) {
+  c->list = pop(m, c);
+  if (c->list == EXPR_NONE || !is_sequence(m, c->list))
+    return expr_fail(m, c->list == EXPR_NONE ? c->node : c->list, SMELT_ERR_ARGUMENT,
+                     "%s takes a list of tensors", c->op->name);
+  for (int32_t i = expr_node_of(m, c->list)->args; i != EXPR_NONE; i = expr_node_of(m, i)->next)
+    if (!expr_need(m, i)) return false;
+  return true;
+}
+
 static bool find_operands(expr_machine *m, call *c) {
+  if (takes_list(c)) return find_list(m, c);
   size_t wanted = strlen(c->op->operands), given = positional_count(m, c);
   while (c->n < wanted && peek(m, c) != EXPR_NONE && !ends_arange(m, c, peek(m, c)))
     c->operands[c->n++] = pop(m, c);
@@ -141,6 +142,60 @@ static bool find_operands(expr_machine *m, call *c) {
                      is_arange(c) ? "1 to " : "", wanted, wanted == 1 ? "" : "s", given);
   for (size_t i = 0; i < c->n; i++)
     if (!expr_need(m, c->operands[i])) return false;
+  return true;
+}
+
+/* --- Shapes and axes --------------------------------------------------------------------- */
+
+static bool add_number(expr_machine *m, call *c, int32_t node, const integer_kind *kind) {
+  sm_scalar s;
+  if (expr_node_of(m, node)->kind == EXPR_LIST)
+    return expr_fail(m, node, SMELT_ERR_SHAPE, "%s", kind->nested);
+  if (!expr_number(m, node, &s)) return false;
+  if (s.kind != SM_KIND_SINT || s.as.i64 < kind->least || s.as.i64 > kind->most)
+    return expr_fail(m, node, SMELT_ERR_SHAPE, "%s", kind->wrong);
+  if (c->n_numbers == SMELT_MAX_RANK)
+    return expr_fail(m, node, SMELT_ERR_SHAPE, "a tensor has at most %d axes", SMELT_MAX_RANK);
+  c->numbers[c->n_numbers++] = s.as.i64;
+  return true;
+}
+
+static bool add_numbers(expr_machine *m, call *c, int32_t list, const integer_kind *kind) {
+  for (int32_t i = expr_node_of(m, list)->args; i != EXPR_NONE; i = expr_node_of(m, i)->next)
+    if (!add_number(m, c, i, kind)) return false;
+  return true;
+}
+
+/* The integers that begin at argument `first`. */
+static bool find_numbers(expr_machine *m, call *c, int32_t first, const integer_kind *kind) {
+  if (is_sequence(m, first)) return add_numbers(m, c, first, kind);
+  if (!add_number(m, c, first, kind)) return false;
+  bool more = (!creates(c) || !*c->op->operands) && c->integers == EXPR_NONE;
+  while (more && peek(m, c) != EXPR_NONE && expr_dtype(m, peek(m, c)) == SMELT_DTYPE_NONE)
+    if (!add_number(m, c, pop(m, c), kind)) return false;
+  return true;
+}
+
+static bool find_shape(expr_machine *m, call *c) {
+  if (!has_attribute(c, 's')) return true;
+  int32_t first = c->integers != EXPR_NONE ? c->integers : pop(m, c);
+  if (first == EXPR_NONE) return fail_missing(m, c, "the shape");
+  if (!find_numbers(m, c, first, creates(c) ? &extents : &new_extents)) return false;
+  c->attrs.rank = c->n_numbers;
+  c->attrs.dims = c->numbers;
+  return true;
+}
+
+/* A list of any number of axes may be left out. */
+static bool find_axes(expr_machine *m, call *c) {
+  bool any = has_attribute(c, 'a'), wanted = any || has_attribute(c, 'p') || has_attribute(c, 'x');
+  int32_t first = wanted && c->integers == EXPR_NONE ? pop(m, c) : c->integers;
+  if (!wanted || (any && first == EXPR_NONE)) return true;
+  if (first == EXPR_NONE) return fail_missing(m, c, has_attribute(c, 'x') ? "the axis" : "a pair of axes");
+  if (!find_numbers(m, c, first, &places)) return false;
+  for (int i = 0; i < c->n_numbers; i++) c->axes[i] = (int)c->numbers[i];
+  c->attrs.axes = c->axes;
+  c->attrs.n_axes = (size_t)c->n_numbers;
   return true;
 }
 
@@ -162,8 +217,7 @@ static smelt_dtype default_dtype(const expr_machine *m, const call *c) {
 static bool find_dtype(expr_machine *m, call *c) {
   if (!has_attribute(c, 't')) return true;
   int32_t node = c->dtype != EXPR_NONE ? c->dtype : pop(m, c);
-  bool creates = !strpbrk(c->op->operands, "TAB");
-  if (node == EXPR_NONE && !creates) return fail_missing(m, c, "the dtype");
+  if (node == EXPR_NONE && !creates(c)) return fail_missing(m, c, "the dtype");
   c->attrs.dtype = node == EXPR_NONE ? default_dtype(m, c) : expr_dtype(m, node);
   if (c->attrs.dtype == SMELT_DTYPE_NONE)
     return expr_fail(m, node, SMELT_ERR_DTYPE, "this has to be a dtype, such as f32");
@@ -191,9 +245,22 @@ static bool record_arange(expr_machine *m, const call *c) {
   return expr_give(m, c->node, smelt_call(m->ctx, c->op->name, operands, 3, &c->attrs), false);
 }
 
+static bool record_list(expr_machine *m, const call *c) {
+  size_t n = (size_t)expr_node_of(m, c->list)->n_args, i = 0, bytes = (n + 1) * sizeof(smelt_tensor *);
+  smelt_tensor **tensors = sm_alloc(&sm_malloc_allocator, bytes);
+  if (!tensors) return expr_fail(m, c->node, SMELT_ERR_MEMORY, "out of memory: list");
+  for (int32_t k = expr_node_of(m, c->list)->args; k != EXPR_NONE; k = expr_node_of(m, k)->next) {
+    tensors[i++] = m->values[k].tensor;
+    m->values[k].tensor = NULL;
+  }
+  bool ok = expr_give(m, c->node, smelt_call(m->ctx, c->op->name, tensors, n, &c->attrs), false);
+  sm_free(&sm_malloc_allocator, tensors, bytes);
+  return ok;
+}
+
 static bool record(expr_machine *m, call *c) {
-  c->attrs.dims = c->dims;
   if (is_arange(c)) return record_arange(m, c);
+  if (takes_list(c)) return record_list(m, c);
   return expr_record(m, c->node, c->op->name, c->operands, c->n, *c->op->attrs ? &c->attrs : NULL);
 }
 
@@ -202,12 +269,15 @@ bool expr_call(expr_machine *m, int32_t node) {
   call c = {.node = node,
             .op = find_operation(n->text),
             .next = n->args,
-            .shape = EXPR_NONE,
+            .integers = EXPR_NONE,
             .dtype = EXPR_NONE,
             .attrs = {.size = sizeof(smelt_attrs)}};
   if (!c.op)
     return expr_fail(m, node, SMELT_ERR_ARGUMENT, "there is no operation '%.*s' ('smelt ops' lists them)",
                      expr_text_width(n->text), n->text.s);
-  return find_keywords(m, &c) && find_shape(m, &c) && find_operands(m, &c) && find_dtype(m, &c) &&
+  if (has_attribute(&c, 'r'))
+    return expr_fail(m, node, SMELT_ERR_ARGUMENT, "%s is %s", c.op->name, sm_attr_row_of('r')->value);
+  return find_keywords(m, &c) && (!creates(&c) || find_shape(m, &c)) && find_operands(m, &c) &&
+         (creates(&c) || find_shape(m, &c)) && find_axes(m, &c) && find_dtype(m, &c) &&
          check_all_used(m, &c) && record(m, &c);
 }

@@ -278,9 +278,15 @@ static bool run_node(expr_machine *m, int32_t node) {
       return run_operator(m, node);
     case EXPR_CALL:
       return expr_call(m, node);
+    case EXPR_INDEX:
+      return expr_index(m, node);
+    case EXPR_ATTRIBUTE:
+      return expr_attribute(m, node);
     case EXPR_STRING:
     case EXPR_LIST:
     case EXPR_TUPLE:
+    case EXPR_RANGE:
+    case EXPR_ELLIPSIS:
       return true;
   }
   return true;

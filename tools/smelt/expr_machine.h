@@ -42,6 +42,9 @@ bool expr_record(expr_machine *m, int32_t node, const char *op, const int32_t *o
 bool expr_number(expr_machine *m, int32_t node, sm_scalar *out);
 /* Makes a tensor of a list. */
 bool expr_list(expr_machine *m, int32_t list);
+/* Records x[…] and x.T. */
+bool expr_index(expr_machine *m, int32_t index);
+bool expr_attribute(expr_machine *m, int32_t attribute);
 /* Calls a function. */
 bool expr_call(expr_machine *m, int32_t call);
 

@@ -130,15 +130,16 @@ static int32_t negate_number(parser *p, int32_t number, size_t at) {
 
 /* --- Brackets and calls --------------------------------------------------------------- */
 
-/* Expressions separated by commas up to `close`, which is consumed; a comma
- * before it is allowed. */
-static bool parse_items(parser *p, size_t open, char bracket, char close, arguments *args, bool *comma) {
+/* What `parse_item` reads, separated by commas, up to `close`, which is consumed; a
+ * comma before it is allowed. */
+static bool parse_items(parser *p, int32_t (*parse_item)(parser *p), size_t open, char bracket, char close,
+                        arguments *args, bool *comma) {
   const char *wanted = close == ')' ? "',' or ')'" : "',' or ']'";
   *comma = false;
   while (!at_mark(p, close)) {
     if (args->n && !*comma) return unclosed(p, open, bracket, wanted), false;
     if (p->token.kind == EXPR_TOKEN_END) return unclosed(p, open, bracket, wanted), false;
-    int32_t item = parse_test(p);
+    int32_t item = parse_item(p);
     if (item == EXPR_NONE) return false;
     add_argument(p, args, item);
     *comma = at_mark(p, ',');
@@ -151,7 +152,7 @@ static int32_t parse_list(parser *p) {
   arguments args = {EXPR_NONE, EXPR_NONE, 0};
   size_t at = p->token.at;
   bool comma;
-  if (!advance(p) || !parse_items(p, at, '[', ']', &args, &comma)) return EXPR_NONE;
+  if (!advance(p) || !parse_items(p, parse_test, at, '[', ']', &args, &comma)) return EXPR_NONE;
   return add_parent(p, (expr_node){.kind = EXPR_LIST, .at = at}, args);
 }
 
@@ -159,7 +160,7 @@ static int32_t parse_parentheses(parser *p) {
   arguments args = {EXPR_NONE, EXPR_NONE, 0};
   size_t at = p->token.at;
   bool comma;
-  if (!advance(p) || !parse_items(p, at, '(', ')', &args, &comma)) return EXPR_NONE;
+  if (!advance(p) || !parse_items(p, parse_test, at, '(', ')', &args, &comma)) return EXPR_NONE;
   if (args.n == 1 && !comma) return args.first;
   return add_parent(p, (expr_node){.kind = EXPR_TUPLE, .at = at}, args);
 }
@@ -234,13 +235,74 @@ static int32_t parse_atom(parser *p) {
   return unexpected(p, NULL);
 }
 
+/* --- Indices and attributes ----------------------------------------------------------------- */
+
+/* A part of a range if there is one before the next colon or the end. */
+static bool parse_part(parser *p, int part, arguments *args, int *parts) {
+  if (at_mark(p, ':') || at_mark(p, ',') || at_mark(p, ']')) return true;
+  int32_t node = parse_test(p);
+  if (node == EXPR_NONE) return false;
+  add_argument(p, args, node);
+  *parts |= part;
+  return true;
+}
+
+/* What follows the start of a range, at its first colon. */
+static int32_t parse_range(parser *p, arguments args, int parts) {
+  size_t at = p->token.at;
+  if (!advance(p) || !parse_part(p, EXPR_STOP, &args, &parts)) return EXPR_NONE;
+  if (at_mark(p, ':') && (!advance(p) || !parse_part(p, EXPR_STEP, &args, &parts))) return EXPR_NONE;
+  return add_parent(p, (expr_node){.kind = EXPR_RANGE, .at = at, .parts = parts}, args);
+}
+
+static int32_t parse_ellipsis(parser *p) {
+  size_t at = p->token.at;
+  for (int i = 0; i < 3; i++) {
+    if (!at_mark(p, '.')) return unexpected(p, "'...'");
+    if (!advance(p)) return EXPR_NONE;
+  }
+  return add_parent(p, (expr_node){.kind = EXPR_ELLIPSIS, .at = at}, (arguments){EXPR_NONE, EXPR_NONE, 0});
+}
+
+static int32_t parse_subscript(parser *p) {
+  arguments args = {EXPR_NONE, EXPR_NONE, 0};
+  int parts = 0;
+  if (at_mark(p, '.')) return parse_ellipsis(p);
+  if (!parse_part(p, EXPR_START, &args, &parts)) return EXPR_NONE;
+  if (at_mark(p, ':')) return parse_range(p, args, parts);
+  return args.n ? args.first : unexpected(p, "an index");
+}
+
+static int32_t parse_index(parser *p, int32_t value) {
+  arguments args = {EXPR_NONE, EXPR_NONE, 0};
+  size_t at = p->token.at;
+  bool comma;
+  if (!advance(p)) return EXPR_NONE;
+  if (at_mark(p, ']')) return unexpected(p, "an index");
+  if (!parse_items(p, parse_subscript, at, '[', ']', &args, &comma)) return EXPR_NONE;
+  node_at(p, value)->next = args.first;
+  args.first = value;
+  args.n++;
+  return add_parent(p, (expr_node){.kind = EXPR_INDEX, .at = at}, args);
+}
+
+static int32_t parse_attribute(parser *p, int32_t value) {
+  size_t at = p->token.at;
+  if (!advance(p)) return EXPR_NONE;
+  if (p->token.kind != EXPR_TOKEN_NAME || !expr_text_is(p->token.text, "T"))
+    return fail(p, at, SMELT_ERR_FORMAT, "attributes and methods are not supported, except .T");
+  expr_text name = p->token.text;
+  if (!advance(p)) return EXPR_NONE;
+  return add_parent(p, (expr_node){.kind = EXPR_ATTRIBUTE, .at = at, .text = name},
+                    (arguments){value, value, 1});
+}
+
 static int32_t parse_primary(parser *p) {
   int32_t node = parse_atom(p);
-  if (node == EXPR_NONE) return EXPR_NONE;
-  if (at_mark(p, '[')) return fail(p, p->token.at, SMELT_ERR_FORMAT, "indexing is not supported");
-  if (at_mark(p, '(')) return fail(p, p->token.at, SMELT_ERR_FORMAT, "only a name can be called");
-  if (at_mark(p, '.'))
-    return fail(p, p->token.at, SMELT_ERR_FORMAT, "attributes and methods are not supported");
+  while (node != EXPR_NONE && (at_mark(p, '[') || at_mark(p, '.')))
+    node = at_mark(p, '[') ? parse_index(p, node) : parse_attribute(p, node);
+  if (node != EXPR_NONE && at_mark(p, '('))
+    return fail(p, p->token.at, SMELT_ERR_FORMAT, "only a name can be called");
   return node;
 }
 

@@ -34,19 +34,27 @@ typedef enum expr_kind {
   EXPR_BINARY, /* op->infix of two arguments */
   EXPR_CALL,   /* the function `text` of its arguments */
   EXPR_LIST,   /* [ … ] */
-  EXPR_TUPLE   /* ( …, … ), or a statement with commas */
+  EXPR_TUPLE,  /* ( …, … ), or a statement with commas */
+  EXPR_INDEX,  /* a value [ … ]: the value, then what is in the brackets */
+  EXPR_RANGE,  /* start:stop:step in such brackets; `parts` says which are there */
+  EXPR_ELLIPSIS,
+  EXPR_ATTRIBUTE /* a value . the name `text` */
 } expr_kind;
+
+/* The parts of a range, or-ed. */
+enum { EXPR_START = 1, EXPR_STOP = 2, EXPR_STEP = 4 };
 
 typedef struct expr_node {
   expr_kind kind;
   size_t at;         /* offset in the source: of the operator, the name, the bracket */
-  expr_text text;    /* of a name, string or call */
+  expr_text text;    /* of a name, string, call or attribute */
   expr_text keyword; /* of an argument given as keyword=…, otherwise empty */
   sm_scalar number;
   const expr_operator *op;
   int32_t args; /* the first argument */
   int32_t next; /* the next argument of the node that uses this one */
   int32_t n_args;
+  int parts;        /* of a range */
   int32_t variable; /* of a name, EXPR_NONE until expr_resolve has found one */
 } expr_node;
 
