@@ -138,9 +138,7 @@ static smelt_status read_tensor(const char *user, sm_tensor *t, smelt_dtype dtyp
                                 smelt_error *err) {
   SM_TRY(check_room(user, t->dtype, (size_t)sm_shape_bytes(&t->shape, t->dtype), dtype, buf, bytes, err));
   SM_TRY(sm_stream_resolve(t, err));
-  if (!bytes) return SMELT_OK;
-  sm_device *device = t->buffer->device;
-  return device->driver->download(device, buf, t->buffer->data, bytes, err);
+  return sm_buffer_read(t->buffer, dtype, &t->shape, buf, err);
 }
 
 static smelt_status tell_cause(const sm_cause *cause, smelt_error *err) {

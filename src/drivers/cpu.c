@@ -209,6 +209,7 @@ static smelt_status launch(sm_device *device, sm_kernel *kernel, const sm_launch
 const sm_driver sm_driver_cpu = {
     .name = "cpu",
     .runs_kernels = true,
+    .host_memory = true,
     .open = open_cpu,
     .close = close_cpu,
     .alloc = alloc_data,

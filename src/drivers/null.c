@@ -52,6 +52,7 @@ static smelt_status launch(sm_device *device, sm_kernel *kernel, const sm_launch
 const sm_driver sm_driver_null = {
     .name = "null",
     .runs_kernels = true,
+    .host_memory = true,
     .open = open_null,
     .close = close_null,
     .alloc = alloc_zeroed,

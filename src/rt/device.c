@@ -108,6 +108,82 @@ smelt_status sm_buffer_wrap(sm_device *device, const void *data, size_t bytes, v
   return SMELT_OK;
 }
 
+/* --- Views --------------------------------------------------------------------------- */
+
+/* A view and its layout are one block. */
+typedef struct view {
+  sm_buffer buffer;
+  sm_layout layout;
+} view;
+
+static bool is_whole(const sm_buffer *base, smelt_dtype dtype, const sm_layout *layout) {
+  return !base->layout && layout->offset == 0 && sm_layout_is_dense(layout) &&
+         (size_t)sm_shape_bytes(&layout->shape, dtype) == base->bytes;
+}
+
+smelt_status sm_buffer_view(sm_buffer *base, smelt_dtype dtype, const sm_layout *layout, sm_buffer **out,
+                            smelt_error *err) {
+  *out = NULL;
+  if (is_whole(base, dtype, layout)) {
+    *out = sm_buffer_ref(base);
+    return SMELT_OK;
+  }
+  view *v = sm_calloc(base->device->allocator, 1, sizeof *v);
+  if (!v) return sm_error_memory(err, "a view");
+  sm_buffer *root = base->base ? base->base : base;
+  v->layout = *layout;
+  v->buffer = (sm_buffer){.borrowed = true,
+                          .device = root->device,
+                          .data = root->data,
+                          .bytes = root->bytes,
+                          .base = sm_buffer_ref(root),
+                          .layout = &v->layout};
+  atomic_init(&v->buffer.refs, 1);
+  *out = &v->buffer;
+  return SMELT_OK;
+}
+
+void sm_buffer_layout(const sm_buffer *buffer, const sm_shape *shape, sm_layout *out) {
+  if (buffer->layout) *out = *buffer->layout;
+  else sm_layout_dense(shape, out);
+}
+
+/* Through a copy of the memory that the elements lie in. */
+static smelt_status read_by_copy(const sm_buffer *buffer, size_t size, const sm_layout *layout, void *to,
+                                 smelt_error *err) {
+  sm_device *device = buffer->device;
+  sm_layout in_copy = *layout;
+  int64_t begin, end;
+  sm_layout_bounds(layout, &begin, &end);
+  size_t bytes = (size_t)(end - begin) * size;
+  void *copy = sm_alloc(device->allocator, bytes);
+  if (!copy) return sm_error_memory(err, "a copy of a view");
+  in_copy.offset -= begin;
+  smelt_status status =
+      device->driver->download(device, copy, (const char *)buffer->data + (size_t)begin * size, bytes, err);
+  if (status == SMELT_OK) sm_layout_gather(&in_copy, size, copy, to);
+  sm_free(device->allocator, copy, bytes);
+  return status;
+}
+
+smelt_status sm_buffer_read(const sm_buffer *buffer, smelt_dtype dtype, const sm_shape *shape, void *to,
+                            smelt_error *err) {
+  sm_device *device = buffer->device;
+  size_t size = smelt_dtype_size(dtype), bytes = (size_t)sm_shape_bytes(shape, dtype);
+  sm_layout layout;
+  sm_buffer_layout(buffer, shape, &layout);
+  if (bytes == 0) return SMELT_OK;
+  if (sm_layout_is_dense(&layout)) {
+    const char *from = (const char *)buffer->data + (size_t)layout.offset * size;
+    return device->driver->download(device, to, from, bytes, err);
+  }
+  if (!device->driver->host_memory) return read_by_copy(buffer, size, &layout, to, err);
+  sm_layout_gather(&layout, size, buffer->data, to);
+  return SMELT_OK;
+}
+
+/* --- References ------------------------------------------------------------------------ */
+
 sm_buffer *sm_buffer_ref(sm_buffer *buffer) {
   atomic_fetch_add(&buffer->refs, 1);
   return buffer;
@@ -125,6 +201,12 @@ static void free_data(sm_buffer *buffer) {
 
 void sm_buffer_drop(sm_buffer *buffer) {
   if (atomic_fetch_sub(&buffer->refs, 1) != 1) return;
-  free_data(buffer);
-  make_spare(buffer);
+  sm_buffer *base = buffer->base;
+  if (base) {
+    sm_free(buffer->device->allocator, buffer, sizeof(view));
+    sm_buffer_drop(base);
+  } else {
+    free_data(buffer);
+    make_spare(buffer);
+  }
 }

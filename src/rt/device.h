@@ -5,7 +5,9 @@
  * Purpose. `rt` moves bytes and runs kernels without knowing what they mean.
  * A *driver* is a table of functions; a *device* is an opened driver with its
  * *profile* (plain data that planning and skeletons read). A *buffer* is
- * reference-counted memory of one device, its own or borrowed from the user.
+ * reference-counted memory of one device, its own or borrowed from the user. A
+ * *view* is a buffer that looks at another one's memory through a layout, and keeps
+ * that one alive.
  *
  * Rules. Drivers keep no global state. Every function may be called from any
  * thread unless it says otherwise; a launch returns when its work is done or
@@ -17,6 +19,7 @@
 
 #include "base/log.h"
 #include "base/thread.h"
+#include "core/layout.h"
 #include "kir/kir.h"
 
 /* Plain data that the planner and the skeletons read. */
@@ -54,6 +57,7 @@ typedef struct sm_launch {
 typedef struct sm_driver {
   const char *name;  /* "cpu" */
   bool runs_kernels; /* false: the op-level reference, compile and launch are NULL */
+  bool host_memory;  /* the host can read device memory */
   /* `argument` is what follows "name:" in the device string, or NULL. */
   smelt_status (*open)(sm_device *device, const char *argument, smelt_error *err);
   void (*close)(sm_device *device);
@@ -91,10 +95,12 @@ void sm_device_close(sm_device *device);
 /* --- Buffers -------------------------------------------------------------------- */
 struct sm_buffer {
   _Atomic uint32_t refs;
-  bool borrowed; /* the user's memory: never written */
+  bool borrowed; /* the user's memory, or a view: never written */
   sm_device *device;
   void *data; /* device memory; NULL if bytes is 0 */
   size_t bytes;
+  sm_buffer *base;         /* of a view: whose memory it is, itself no view */
+  const sm_layout *layout; /* of a view: where in `data` its elements are; NULL: dense */
   void (*free_fn)(void *user);
   void *user;
   sm_buffer *next; /* among the spare ones */
@@ -106,6 +112,16 @@ smelt_status sm_buffer_create(sm_device *device, size_t bytes, sm_buffer **out, 
  * On failure it has not run. */
 smelt_status sm_buffer_wrap(sm_device *device, const void *data, size_t bytes, void (*free_fn)(void *),
                             void *user, sm_buffer **out, smelt_error *err);
+/* A buffer of the elements that `layout` finds in the memory of `base`, which may be
+ * a view itself: layouts are always about the whole memory. It is `base` once more if
+ * that would be no difference: all of the memory, dense. `base` stays the caller's. */
+smelt_status sm_buffer_view(sm_buffer *base, smelt_dtype dtype, const sm_layout *layout, sm_buffer **out,
+                            smelt_error *err);
+/* Where in its memory a buffer has the elements of a tensor of this shape. */
+void sm_buffer_layout(const sm_buffer *buffer, const sm_shape *shape, sm_layout *out);
+/* Copies the elements of a tensor to the host, row-major. */
+smelt_status sm_buffer_read(const sm_buffer *buffer, smelt_dtype dtype, const sm_shape *shape, void *to,
+                            smelt_error *err);
 sm_buffer *sm_buffer_ref(sm_buffer *buffer);
 void sm_buffer_drop(sm_buffer *buffer);
 
