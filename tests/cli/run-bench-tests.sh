@@ -22,7 +22,7 @@ bench() {
 measured() {
   local problem=
   [[ $status == 0 && -z $err ]] || problem="status $status: $err"
-  [[ $(sed -nE 's/^\{"case": "([a-z0-9]+)", .*\}$/\1/p' <<<"$out" | xargs) == "$*" ]] || problem="cases: $out"
+  [[ $(sed -nE 's/^\{"case": "([a-z0-9_]+)", .*\}$/\1/p' <<<"$out" | xargs) == "$*" ]] || problem="cases: $out"
   verdict "$name" "$problem"
 }
 
@@ -41,7 +41,7 @@ lacks() { # lacks NAME...
 
 holds() { # holds CONDITION: an expression of awk over the members that are numbers
   local assignments=() one problem=
-  for one in us p10 p90 others floor_us ratio cold_ms unfused_us speedup; do
+  for one in us p10 p90 others floor_us ratio cold_ms unfused_us speedup record_ns twenty_ms; do
     assignments+=(-v "$one=$(member "$one")")
   done
   awk "${assignments[@]}" "BEGIN { exit !($1) }" || problem='does not hold'
@@ -87,6 +87,7 @@ speed() {
 backend=$("$smelt" bench add --json --shape 2 --rounds 1 | sed -nE 's/.*fusion<cpu<([a-z]+)>>.*/\1/p')
 verdict 'bench: the name of the device' "$([[ -n $backend ]] || echo 'is not fusion<cpu<...>>')"
 speed expr r3w1 3 3 8
+speed expr_inplace r3w1over 3 3 8
 speed add r2w1 2 1 3
 speed gelu r1w1 1 9 21
 speed chain64 chain64 1 64 128
@@ -114,6 +115,16 @@ says device '"ref"'
 says threads 1
 says launches 3
 
+# Each launch writes over the first input. There are a run for the values, a first one,
+# one that counts and five rounds; the program without fusion counts and has rounds.
+runs_in_place() { # runs_in_place WRITES ARGUMENT...
+  local n=$1
+  shift
+  SMELT_LOG=memory bench expr_inplace --json --shape 8,16 --rounds 3 "$@"
+  verdict "$name: in place" "$([[ $(grep -c 'is written over' <<<"$err") == "$n" ]] || echo "not $n: $err")"
+}
+runs_in_place $((8 + 6 * 3))
+runs_in_place $((8 * 3)) --no-fusion
 bench expr --json --shape '[]' --rounds 1
 measured expr
 says bytes 16
@@ -148,6 +159,38 @@ says equal_to_ref true
 bench later --json --shape 4,4 --rounds 200
 measured later
 says kernels 1
+
+# --- What Smelt itself costs -------------------------------------------------------------------
+
+bench plan512 --json --shape 2,3 --rounds 2
+measured plan512
+says device '"fusion<null<cpu-avx512>>"'
+says shape '[2,3]'
+says launches 2
+says kernels 2
+says equal_to_ref true
+holds 'p10 > 0 && p10 <= us && us <= p90 && twenty_ms * 1000 > us'
+lacks bytes floor floor_us ratio cold_ms unfused_us speedup record_ns allocations
+bench plan512 --json --rounds 1 --no-fusion
+measured plan512
+says launches 512
+says device '"null<cpu-avx512>"'
+
+bench tiny --json --rounds 5
+measured tiny
+says device '"fusion<cpu<'"$backend"'>>"'
+says shape '[4,4]'
+says bytes 256
+says launches 1
+says kernels 1
+says allocations 0
+says equal_to_ref true
+holds 'p10 > 0 && p10 <= us && us <= p90 && record_ns > 0'
+lacks floor floor_us ratio cold_ms unfused_us speedup twenty_ms
+bench tiny --json --rounds 2 --no-fusion
+measured tiny
+says launches 3
+says allocations 0
 
 # --- Whole processes ----------------------------------------------------------------------------
 
@@ -190,8 +233,12 @@ for column in $(head -n 1 <<<"$out"); do
   [[ $column == case || $column == of || $column == p[19]0 ]] ||
     verdict "$name: $column" "$(sed 1d <<<"$out" | grep -qw "$column" || echo 'is not explained')"
 done
+bench plan512 tiny --rounds 1
+for note in record twenty; do
+  verdict "$name: $note" "$([[ $(grep -c "  $note  *[0-9.]* [num]s" <<<"$out") == 1 ]] || echo "$out")"
+done
 bench --help
-for case in expr add gelu chain64 mixed65 compile256 later cold warm first; do
+for case in expr expr_inplace add gelu chain64 mixed65 compile256 later plan512 tiny cold warm first; do
   verdict "$name: $case" "$(grep -q "^  $case " <<<"$out" || echo 'is not there')"
 done
 

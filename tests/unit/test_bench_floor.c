@@ -29,12 +29,23 @@ static float chain(float v) {
   return v;
 }
 
+enum { RUNS = 3 };
+
+static float over(float a, float b, float c) {
+  for (int run = 0; run < RUNS; run++) {
+    a *= b;
+    a += c;
+  }
+  return a;
+}
+
 /* Every operation is rounded once, on each level: equal bits, except for mixed65. */
 static void check_element(bench_floor_kind kind, float actual, size_t i) {
   float a = input(0, i), b = input(1, i), c = input(2, i), product = a * b;
   if (kind == BENCH_FLOOR_r1w1) CHECK_F64(actual, a);
   if (kind == BENCH_FLOOR_r2w1) CHECK_F64(actual, product);
   if (kind == BENCH_FLOOR_r3w1) CHECK_F64(actual, product + c);
+  if (kind == BENCH_FLOOR_r3w1over) CHECK_F64(actual, over(a, b, c));
   if (kind == BENCH_FLOOR_chain64) CHECK_F64(actual, chain(a));
   if (kind == BENCH_FLOOR_mixed65) CHECK(fabs((double)actual - mixed((double)a)) < 1e-5);
 }
@@ -47,7 +58,7 @@ static void check_floor(bench_floor_kind kind, size_t count, int threads, sm_cpu
     CHECK((uintptr_t)bench_floor_input(floor, k) % (2 << 20) == 0);
     for (size_t i = 0; i < count; i++) bench_floor_input(floor, k)[i] = input(k, i);
   }
-  for (int run = 0; run < 3; run++) bench_floor_run(floor);
+  for (int run = 0; run < RUNS; run++) bench_floor_run(floor);
   for (size_t i = 0; i < count; i++) check_element(kind, bench_floor_result(floor)[i], i);
   bench_floor_close(floor);
 }

@@ -16,6 +16,8 @@
 #ifndef SMELT_TOOL_BENCH_H
 #define SMELT_TOOL_BENCH_H
 
+#include <stdatomic.h>
+
 #include "base/text.h"
 #include "bench_floor.h"
 #include "core/shape.h"
@@ -47,14 +49,17 @@ typedef struct bench_result {
   double cold_ms;                   /* the first run in a new context */
   int64_t bytes, launches, kernels; /* of one run; kernels compiled in the first */
   int64_t unfused_bytes, unfused_launches;
+  double record_ns;    /* recording one operation */
+  int64_t allocations; /* of the library's bookkeeping memory, in all measured rounds */
+  double twenty_ms;    /* twenty programs in one context */
   const char *floor;
   int llvm_mapped; /* 0 or 1 */
   double others;   /* the share of all processors that other processes used meanwhile */
   bool differs;    /* from ref */
 } bench_result;
 
-/* A result from inputs, which are kept. `order` chooses one of many programs where
- * there are many. */
+/* A result from inputs, which are kept, except that a program that works *over* its first
+ * input takes that. `order` chooses one of many programs where there are many. */
 typedef smelt_tensor *bench_program(smelt_tensor *const *inputs, uint64_t order);
 
 typedef struct bench_case bench_case;
@@ -65,6 +70,7 @@ struct bench_case {
   const char *doc;
   bench_measure *measure;
   bench_program *program;
+  bool over; /* the program takes its first input; the result is the next run's */
   int inputs;
   bench_floor_kind floor;
   int64_t extent;
@@ -78,9 +84,10 @@ uint64_t bench_later_programs(void);
 
 /* speed: against the floor and without fusion. compile: the first run of each of
  * many programs, each in a new context, less a second run. later: the same in one
- * context. cold, warm: whole processes, which run the case first. */
-bench_measure bench_measure_speed, bench_measure_compile, bench_measure_later, bench_measure_cold,
-    bench_measure_warm, bench_measure_first;
+ * context. plan: the same where nothing is compiled. tiny: one operation recorded, and a
+ * whole program. cold, warm: whole processes, which run the case first. */
+bench_measure bench_measure_speed, bench_measure_compile, bench_measure_later, bench_measure_plan,
+    bench_measure_tiny, bench_measure_cold, bench_measure_warm, bench_measure_first;
 
 /* --- Contexts and runs (bench_side.c) --------------------------------------------------- */
 
@@ -88,9 +95,11 @@ bench_measure bench_measure_speed, bench_measure_compile, bench_measure_later, b
 typedef struct bench_side {
   smelt_context *ctx;
   smelt_tensor *inputs[BENCH_MAX_INPUTS];
+  _Atomic int64_t allocations; /* calls of the context's allocator so far */
 } bench_side;
 
-/* Element i of input number `which`, between -0.5 and 0.5. */
+/* Element i of input number `which`, between -0.25 and 0.25: so exp(a*b + c) stays below
+ * 2.3 however often it becomes the next a. */
 float bench_input_value(int which, size_t i);
 
 /* A side is closed whether it could be opened or not; a zeroed one is closed. */
@@ -102,11 +111,17 @@ smelt_status bench_side_open_measured(bench_side *side, const bench_case *what, 
 void bench_side_close(bench_side *side);
 
 /* Records, computes and drops; `us` (optional) is how long that takes. */
-smelt_status bench_side_run(const bench_side *side, const bench_case *what, uint64_t order, double *us,
+smelt_status bench_side_run(bench_side *side, const bench_case *what, uint64_t order, double *us,
                             smelt_error *err);
+/* What the first run of a program takes longer than a second one. */
+smelt_status bench_side_run_first(bench_side *side, const bench_case *what, uint64_t order, double *us,
+                                  smelt_error *err);
+/* What one run moves and launches. */
+smelt_status bench_side_count(bench_side *side, const bench_case *what, uint64_t order, int64_t *bytes,
+                              int64_t *launches, smelt_error *err);
 /* The same result on ref must have the same bits; otherwise result->differs. */
-smelt_status bench_side_check(const bench_side *side, const bench_case *what, uint64_t order,
-                              const sm_shape *shape, bench_result *result, smelt_error *err);
+smelt_status bench_side_check(bench_side *side, const bench_case *what, uint64_t order, const sm_shape *shape,
+                              bench_result *result, smelt_error *err);
 smelt_counters bench_side_counters(const bench_side *side);
 
 /* --- Times (bench_times.c) ------------------------------------------------------------------ */

@@ -13,6 +13,11 @@ static smelt_tensor *bench_expr(smelt_tensor *const *in, uint64_t order) {
   return smelt_exp(smelt_add(smelt_mul(smelt_ref(in[0]), smelt_ref(in[1])), smelt_ref(in[2])));
 }
 
+static smelt_tensor *bench_expr_inplace(smelt_tensor *const *in, uint64_t order) {
+  (void)order;
+  return smelt_exp(smelt_add(smelt_mul(in[0], smelt_ref(in[1])), smelt_ref(in[2])));
+}
+
 static smelt_tensor *bench_add(smelt_tensor *const *in, uint64_t order) {
   (void)order;
   return smelt_add(smelt_ref(in[0]), smelt_ref(in[1]));
@@ -72,6 +77,31 @@ static smelt_tensor *bench_compile256(smelt_tensor *const *in, uint64_t order) {
 static smelt_tensor *bench_later(smelt_tensor *const *in, uint64_t order) {
   smelt_tensor *sum = smelt_add(smelt_ref(in[0]), smelt_ref(in[1]));
   return apply(apply(sum, order % FUNCTIONS), order / FUNCTIONS % FUNCTIONS);
+}
+
+/* --- Programs that are only to be planned ---------------------------------------------------- */
+
+static smelt_tensor *combine(smelt_tensor *x, smelt_tensor *y, uint64_t choice) {
+  static const char *const names[] = {"add", "subtract", "minimum", "maximum"};
+  return smelt_call(NULL, names[choice % 4], (smelt_tensor *[]){x, y}, 2, NULL);
+}
+
+/* One operation: a function, x with an input, or x with what `branch` was left at; from
+ * there the branch goes on. */
+static smelt_tensor *step(smelt_tensor *const *in, smelt_tensor *x, smelt_tensor **branch, uint64_t random) {
+  uint64_t kind = random % 8, choice = random / 8;
+  if (kind < 4) return apply(x, choice % CALM);
+  if (kind < 6) return combine(x, smelt_ref(in[choice / 4 % BENCH_MAX_INPUTS]), choice);
+  x = combine(x, *branch, choice);
+  *branch = smelt_ref(x);
+  return x;
+}
+
+/* A segment full of operations in an order that does not repeat; all are needed. */
+static smelt_tensor *bench_plan512(smelt_tensor *const *in, uint64_t order) {
+  smelt_tensor *x = smelt_ref(in[0]), *branch = smelt_ref(in[1]);
+  for (uint64_t k = 0; k < 511; k++) x = step(in, x, &branch, sm_philox(k, order, 0, 0));
+  return combine(x, branch, order);
 }
 
 uint64_t bench_later_programs(void) { return (uint64_t)FUNCTIONS * FUNCTIONS; }

@@ -9,20 +9,11 @@
 #include "base/error.h"
 #include "bench.h"
 
-static smelt_status time_compiling(const bench_side *side, const bench_case *what, uint64_t order, double *us,
-                                   smelt_error *err) {
-  double second;
-  SM_TRY(bench_side_run(side, what, order, us, err));
-  SM_TRY(bench_side_run(side, what, order, &second, err));
-  *us -= second;
-  return SMELT_OK;
-}
-
 /* Compiles program `order` and checks what it computes; counts what it launches. */
-static smelt_status compile_program(const bench_side *side, const bench_case *what, uint64_t order,
-                                    double *us, bench_result *result, smelt_error *err) {
+static smelt_status compile_program(bench_side *side, const bench_case *what, uint64_t order, double *us,
+                                    bench_result *result, smelt_error *err) {
   smelt_counters before = bench_side_counters(side);
-  SM_TRY(time_compiling(side, what, order, us, err));
+  SM_TRY(bench_side_run_first(side, what, order, us, err));
   smelt_counters after = bench_side_counters(side);
   result->kernels = (int64_t)(after.kernels_compiled - before.kernels_compiled);
   result->launches = (int64_t)(after.launches - before.launches) / 2;
@@ -51,7 +42,7 @@ smelt_status bench_measure_compile(const bench_case *what, const bench_options *
   return SMELT_OK;
 }
 
-static smelt_status compile_one_by_one(const bench_side *side, const bench_case *what, int programs,
+static smelt_status compile_one_by_one(bench_side *side, const bench_case *what, int programs,
                                        bench_result *result, smelt_error *err) {
   double us[BENCH_MAX_ROUNDS + 1];
   for (int k = 0; k < programs; k++) SM_TRY(compile_program(side, what, (uint64_t)k, &us[k], result, err));

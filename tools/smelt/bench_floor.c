@@ -21,7 +21,7 @@ enum { SHARE = 64 * 1024, HUGE_PAGE = 2 << 20 };
 struct bench_floor {
   bench_floor_loop *loop;
   bench_floor_work work;
-  float *arrays[BENCH_MAX_INPUTS + 1]; /* inputs, then the result */
+  float *arrays[BENCH_MAX_INPUTS + 1]; /* inputs, then the result unless it is over the first */
   int inputs;
   size_t count;        /* a multiple of BENCH_BLOCK */
   _Atomic size_t next; /* the first element that nobody has taken */
@@ -37,8 +37,9 @@ struct bench_floor {
 static const struct {
   const char *name;
   int inputs;
+  bool over;
 } floors[] = {
-#define BENCH_FLOOR(name, inputs) {#name, inputs},
+#define BENCH_FLOOR(name, inputs, over) {#name, inputs, over},
 #include "bench_floors.def"
 #undef BENCH_FLOOR
 };
@@ -130,13 +131,13 @@ static float *make_array(size_t count) {
   return memset(array, 0, bytes);
 }
 
-static bool make_arrays(bench_floor *floor) {
-  for (int k = 0; k <= floor->inputs; k++) {
+static bool make_arrays(bench_floor *floor, bool over) {
+  for (int k = 0; k < floor->inputs + !over; k++) {
     floor->arrays[k] = make_array(floor->count);
     if (!floor->arrays[k]) return false;
     if (k < floor->inputs) floor->work.in[k] = floor->arrays[k];
   }
-  floor->work.out = floor->arrays[floor->inputs];
+  floor->work.out = floor->arrays[over ? 0 : floor->inputs];
   return true;
 }
 
@@ -159,7 +160,7 @@ smelt_status bench_floor_open(bench_floor **out, bench_floor_kind kind, size_t c
   set_scalars(floor, kind);
   (void)pthread_mutex_init(&floor->lock, NULL);
   (void)pthread_cond_init(&floor->changed, NULL);
-  if (!make_arrays(floor) || !start_workers(floor, threads - 1)) {
+  if (!make_arrays(floor, floors[kind].over) || !start_workers(floor, threads - 1)) {
     bench_floor_close(floor);
     return sm_error_memory(err, "arrays and threads of a floor");
   }

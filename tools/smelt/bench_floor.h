@@ -9,8 +9,9 @@
  * time.
  *
  * Invariants. Memory has been written before the first run, begins at a multiple
- * of 2 MiB and asks for huge pages. Results are written past the caches, so a
- * floor is meant for arrays that are larger than those. Threads sleep between
+ * of 2 MiB and asks for huge pages. Results are written past the caches, or over an
+ * operand, which has come through them; so a floor is meant for arrays that are larger
+ * than those. Threads sleep between
  * runs, so that they disturb nobody. A floor may round up the number of elements
  * to whole blocks. Results are kept in memory that others can see, so that no
  * compiler leaves the work out. */
@@ -21,7 +22,7 @@
 #include "smelt/base.h"
 
 typedef enum bench_floor_kind {
-#define BENCH_FLOOR(name, inputs) BENCH_FLOOR_##name,
+#define BENCH_FLOOR(name, inputs, over) BENCH_FLOOR_##name,
 #include "bench_floors.def"
 #undef BENCH_FLOOR
   BENCH_FLOOR_COUNT
@@ -41,7 +42,7 @@ smelt_status bench_floor_open(bench_floor **out, bench_floor_kind kind, size_t c
 /* NULL is allowed. */
 void bench_floor_close(bench_floor *floor);
 
-/* Input number `which`, to be filled by the caller. */
+/* Input number `which`, to be filled by the caller; a floor may write over it. */
 float *bench_floor_input(bench_floor *floor, int which);
 /* The result of the last run. */
 const float *bench_floor_result(const bench_floor *floor);

@@ -38,6 +38,7 @@ static inline float scale_float(float x, float n) {
 #define FLIGHT 16
 #define LOAD(p) (*(p))
 #define STREAM(p, v) (*(p) = (v))
+#define STORE(p, v) (*(p) = (v))
 #define SET(s) (s)
 #define FMA(a, b, c) ((a) * (b) + (c))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
@@ -58,6 +59,7 @@ static inline float scale_float(float x, float n) {
 #define FLIGHT 8
 #define LOAD(p) _mm256_load_ps(p)
 #define STREAM(p, v) _mm256_stream_ps(p, v)
+#define STORE(p, v) _mm256_store_ps(p, v)
 #define SET(s) _mm256_set1_ps(s)
 #define FMA(a, b, c) _mm256_fmadd_ps(a, b, c)
 #define MAX(a, b) _mm256_max_ps(a, b)
@@ -81,6 +83,7 @@ TARGET static inline __attribute__((always_inline)) VEC scale_avx2(VEC x, VEC n)
 #define FLIGHT 16
 #define LOAD(p) _mm512_load_ps(p)
 #define STREAM(p, v) _mm512_stream_ps(p, v)
+#define STORE(p, v) _mm512_store_ps(p, v)
 #define SET(s) _mm512_set1_ps(s)
 #define FMA(a, b, c) _mm512_fmadd_ps(a, b, c)
 #define MAX(a, b) _mm512_max_ps(a, b)
@@ -98,18 +101,18 @@ TARGET static inline __attribute__((always_inline)) VEC scale_avx2(VEC x, VEC n)
 
 bench_floor_loop *bench_floor_find(bench_floor_kind kind, sm_cpu_level level) {
   static bench_floor_loop *const loops[][BENCH_FLOOR_COUNT] = {
-#define BENCH_FLOOR(name, inputs) name##_baseline,
+#define BENCH_FLOOR(name, inputs, over) name##_baseline,
     {
 #include "bench_floors.def"
     },
 #undef BENCH_FLOOR
 #if defined(__x86_64__)
-#define BENCH_FLOOR(name, inputs) name##_avx2,
+#define BENCH_FLOOR(name, inputs, over) name##_avx2,
     {
 #include "bench_floors.def"
     },
 #undef BENCH_FLOOR
-#define BENCH_FLOOR(name, inputs) name##_avx512,
+#define BENCH_FLOOR(name, inputs, over) name##_avx512,
     {
 #include "bench_floors.def"
     },

@@ -9,7 +9,7 @@
  *   VEC, LANES, FLIGHT         type, elements, how many vectors fit into registers and
  *                              hide each other's latency (of the chain, of functions)
  *   UNROLL                     before a loop that is to be unrolled
- *   LOAD STREAM SET FMA MAX ABS SQRT ROUND SCALE(x, n): x * 2^n for whole n
+ *   LOAD STREAM STORE SET FMA MAX ABS SQRT ROUND SCALE(x, n): x * 2^n for whole n
  *
  * They are undefined at the end. The operators + - * / work on VEC. `begin` and `end` are multiples of
  * BENCH_BLOCK, which is a multiple of LANES * FLIGHT. */
@@ -27,6 +27,12 @@ LOOP(r2w1) {
 LOOP(r3w1) {
   const float *a = work->in[0], *b = work->in[1], *c = work->in[2];
   for (size_t i = begin; i < end; i += LANES) STREAM(work->out + i, LOAD(a + i) * LOAD(b + i) + LOAD(c + i));
+}
+
+LOOP(r3w1over) {
+  const float *b = work->in[1], *c = work->in[2];
+  float *a = work->out;
+  for (size_t i = begin; i < end; i += LANES) STORE(a + i, LOAD(a + i) * LOAD(b + i) + LOAD(c + i));
 }
 
 /* One statement for all vectors in flight; they stay in registers. */
@@ -97,6 +103,7 @@ LOOP(mixed65) {
 #undef FLIGHT
 #undef LOAD
 #undef STREAM
+#undef STORE
 #undef SET
 #undef FMA
 #undef MAX

@@ -79,6 +79,9 @@ void bench_report_json(sm_text *text, const bench_case *what, const bench_option
   add_integer(text, "unfused_bytes", r->unfused_bytes);
   add_integer(text, "unfused_launches", r->unfused_launches);
   add_number(text, "speedup", r->speedup);
+  add_number(text, "record_ns", r->record_ns);
+  add_integer(text, "allocations", r->allocations);
+  add_number(text, "twenty_ms", r->twenty_ms);
   add_bool(text, "llvm_mapped", r->llvm_mapped);
   add_bool(text, "noisy", is_noisy(r));
   add_number(text, "others", r->others);
@@ -101,9 +104,10 @@ static void add_fixed(sm_text *text, int width, int precision, double value, con
 
 /* Three digits or more. */
 static void add_time(sm_text *text, int width, double us) {
-  bool small = us < 1e3;
-  double value = small ? us : us / 1e3;
-  add_fixed(text, width, value < 10 ? 2 : value < 100 ? 1 : 0, value, small ? " us" : " ms");
+  static const char *const units[] = {" ns", " us", " ms"};
+  int unit = us < 1 ? 0 : us < 1e3 ? 1 : 2;
+  double value = unit == 0 ? us * 1e3 : unit == 1 ? us : us / 1e3;
+  add_fixed(text, width, value < 10 ? 2 : value < 100 ? 1 : 0, value, units[unit]);
 }
 
 static void add_count(sm_text *text, int width, int64_t value) {
@@ -118,7 +122,7 @@ static void add_bytes(sm_text *text, int width, int64_t bytes) {
   add_fixed(text, width, 0, value, units[unit]);
 }
 
-enum { NAME = 10, TIME = 8, FLOOR = 7, SMALL = 8 };
+enum { NAME = 12, TIME = 8, FLOOR = 7, SMALL = 8 };
 
 void bench_report_head(sm_text *text) {
   sm_text_addf(text, "%-*s", NAME, "case");
@@ -133,9 +137,18 @@ void bench_report_head(sm_text *text) {
   sm_text_add(text, "\n");
 }
 
+static void add_note(sm_text *text, const char *name, double us) {
+  if (isnan(us)) return;
+  sm_text_addf(text, "  %s", name);
+  add_time(text, 0, us);
+}
+
 static void add_notes(sm_text *text, const bench_result *r) {
   if (is_noisy(r)) sm_text_add(text, "  noisy");
   if (is_busy(r)) sm_text_addf(text, "  others %d %%", (int)(100 * r->others));
+  add_note(text, "record", r->record_ns / 1e3);
+  add_note(text, "twenty", r->twenty_ms * 1e3);
+  if (r->allocations > 0) sm_text_addf(text, "  %" PRId64 " allocations", r->allocations);
   if (r->llvm_mapped >= 0) sm_text_add(text, r->llvm_mapped ? "  with libLLVM" : "  without libLLVM");
   if (r->differs) sm_text_add(text, "  WRONG");
   sm_text_add(text, "\n");
@@ -173,6 +186,7 @@ void bench_report_legend(sm_text *text, const bench_case *const *cases, const be
       "ratio     time / floor, median over rounds: with 1, nothing is left to gain\n"
       "launches  of one run; bytes, what they read and write; kernels, compiled in the first run\n"
       "first     the first run in a new context, compilation included\n"
-      "unfused   the same program with fusion off, measured in turn; speedup, what fusion gains\n",
+      "unfused   the same program with fusion off, measured in turn; speedup, what fusion gains\n"
+      "record    behind a row: what recording one operation takes; twenty: that many programs\n",
       options->rounds, options->threads);
 }

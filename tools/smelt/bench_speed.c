@@ -43,17 +43,6 @@ static smelt_status check_values(const speed *s, smelt_error *err) {
   return status;
 }
 
-/* What one run moves and launches. */
-static smelt_status count_run(const bench_side *side, const bench_case *what, int64_t *bytes,
-                              int64_t *launches, smelt_error *err) {
-  smelt_counters before = bench_side_counters(side);
-  SM_TRY(bench_side_run(side, what, 0, NULL, err));
-  smelt_counters after = bench_side_counters(side);
-  *bytes = (int64_t)(after.bytes_read + after.bytes_written - before.bytes_read - before.bytes_written);
-  *launches = (int64_t)(after.launches - before.launches);
-  return SMELT_OK;
-}
-
 static smelt_status open_program(speed *s, smelt_error *err) {
   bench_result *r = s->result;
   double us;
@@ -61,14 +50,14 @@ static smelt_status open_program(speed *s, smelt_error *err) {
   SM_TRY(bench_side_run(&s->program, s->what, 0, &us, err));
   r->cold_ms = us / 1e3;
   r->kernels = (int64_t)bench_side_counters(&s->program).kernels_compiled;
-  return count_run(&s->program, s->what, &r->bytes, &r->launches, err);
+  return bench_side_count(&s->program, s->what, 0, &r->bytes, &r->launches, err);
 }
 
 static smelt_status open_unfused(speed *s, smelt_error *err) {
   bench_result *r = s->result;
   if (s->options->no_fusion) return SMELT_OK;
   SM_TRY(bench_side_open(&s->unfused, s->what, s->options->device, false, &r->shape, err));
-  return count_run(&s->unfused, s->what, &r->unfused_bytes, &r->unfused_launches, err);
+  return bench_side_count(&s->unfused, s->what, 0, &r->unfused_bytes, &r->unfused_launches, err);
 }
 
 /* --- Rounds --------------------------------------------------------------------------------- */

@@ -29,7 +29,7 @@ enum { DEFAULT_ROUNDS = 21, MAX_THREADS = 1024 };
 static int print_help(void) {
   (void)puts("usage: smelt bench [CASE…] [OPTIONS]\n\nMeasures; without cases all but `first`.\n");
   for (size_t i = 0; bench_case_at(i); i++)
-    (void)printf("  %-12s%s\n", bench_case_at(i)->name, bench_case_at(i)->doc);
+    (void)printf("  %-14s%s\n", bench_case_at(i)->name, bench_case_at(i)->doc);
   (void)fputs(options_help, stdout);
   return CLI_OK;
 }
@@ -127,6 +127,9 @@ static smelt_status measure(const bench_case *what, const bench_options *options
                            .kernels = -1,
                            .unfused_bytes = -1,
                            .unfused_launches = -1,
+                           .record_ns = NAN,
+                           .allocations = -1,
+                           .twenty_ms = NAN,
                            .llvm_mapped = -1};
   if (result->shape.rank < 0) result->shape = (sm_shape){.rank = 2, .dims = {what->extent, what->extent}};
   if (what->measure != bench_measure_first) (void)setenv("SMELT_CACHE", "0", 1);
