@@ -10,16 +10,17 @@
 #include "rt/host_memory.h"
 
 /* One list of profiles. Bindings count buffers and the metadata every kernel
- * has. Metal: the limit that wgpu leaves of the 31 buffers of a stage. */
+ * has. Metal: the limit that wgpu leaves of the 31 buffers of a stage, and the largest
+ * plane that its adapters report. */
 /* A row a line. */
 // clang-format off
 const sm_profile sm_null_profiles[] = {
     {.name = "cpu-avx512", .vector_bytes = 64, .widths = {16, 8, 4, 2, 1}, .max_bindings = 128, .chunked = true},
     {.name = "cpu-avx2", .vector_bytes = 32, .widths = {8, 4, 2, 1}, .max_bindings = 128, .chunked = true},
     {.name = "cpu-neon", .vector_bytes = 16, .widths = {4, 2, 1}, .max_bindings = 128, .chunked = true},
-    {.name = "metal", .vector_bytes = 16, .widths = {4, 2, 1}, .max_bindings = 28},
-    {.name = "cuda-sm90", .vector_bytes = 16, .widths = {4, 2, 1}, .max_bindings = 128},
-    {.name = "opencl12", .vector_bytes = 16, .widths = {4, 2, 1}, .max_bindings = 64},
+    {.name = "metal", .vector_bytes = 16, .widths = {4, 2, 1}, .max_bindings = 28, .plane = 64, .max_group = 256},
+    {.name = "cuda-sm90", .vector_bytes = 16, .widths = {4, 2, 1}, .max_bindings = 128, .plane = 32, .max_group = 256},
+    {.name = "opencl12", .vector_bytes = 16, .widths = {4, 2, 1}, .max_bindings = 64, .plane = 32, .max_group = 256},
     {.name = NULL},
 };
 // clang-format on

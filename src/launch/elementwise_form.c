@@ -140,10 +140,39 @@ int64_t sm_elementwise_ns(const sm_elementwise_form *form, int64_t work_items, u
   return 1 + (memory > compute ? memory : compute);
 }
 
+/* --- Width and launch size ------------------------------------------------------------- */
+
+static bool divides_rows(const sm_trace *trace, const sm_launch_plan *plan, int width) {
+  for (size_t b = 0; b < trace->blocks.len; b++) {
+    const sm_block_plan *block = &plan->blocks[b];
+    if (block->dims[block->rank - 1] % width != 0) return false;
+  }
+  return true;
+}
+
+/* A chunk runs what vectors leave over one by one or padded. A thread takes one vector:
+ * the width divides the rows. Results are dense, so rows decide; inputs that stand or
+ * jump along them are read lane by lane. */
+int sm_elementwise_width(const sm_trace *trace, const sm_launch_plan *plan, const sm_profile *profile) {
+  const uint8_t *width = profile->widths;
+  while (!profile->chunked && !divides_rows(trace, plan, *width)) width++;
+  return *width;
+}
+
+sm_launch_size sm_elementwise_launch_size(int width, int64_t work_items, const sm_profile *profile) {
+  int64_t vectors = (work_items + width - 1) / width;
+  int threads = profile->plane;
+  while (2 * threads <= profile->max_group && 2 * threads <= vectors) threads *= 2;
+  return (sm_launch_size){(vectors + threads - 1) / threads, threads};
+}
+
+/* --- The form ------------------------------------------------------------------------------ */
+
 sm_elementwise_form sm_elementwise_choose(const sm_trace *trace, const sm_launch_plan *plan,
                                           const sm_profile *profile, bool streaming, sm_arena *arena) {
   trace_facts f = gather(trace, plan);
-  sm_elementwise_form form = {.width = profile->widths[0], .unroll = 1, .padded = f.one_axis, .work = f.work};
+  int width = sm_elementwise_width(trace, plan, profile);
+  sm_elementwise_form form = {.width = width, .unroll = 1, .padded = f.one_axis, .work = f.work};
   if (f.cost > ONE_LOOP_COST || has_loop(trace)) choose_tiles(trace, &f, arena, &form);
   form.streaming = f.one_axis && streaming;
   return form;

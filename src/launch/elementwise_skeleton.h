@@ -44,6 +44,19 @@ sm_elementwise_form sm_elementwise_choose(const sm_trace *trace, const sm_launch
 sm_elementwise_form sm_elementwise_interpreted(const sm_trace *trace, const sm_launch_plan *plan,
                                                const sm_profile *profile);
 
+/* Lanes of a vector, for this plan. */
+int sm_elementwise_width(const sm_trace *trace, const sm_launch_plan *plan, const sm_profile *profile);
+
+/* How many groups of how many threads a launch is, on a device that is not chunked: a
+ * thread takes one vector, a group as many whole planes as there is work for, in powers
+ * of two. */
+typedef struct sm_launch_size {
+  int64_t groups;
+  int threads; /* of a group */
+} sm_launch_size;
+
+sm_launch_size sm_elementwise_launch_size(int width, int64_t work_items, const sm_profile *profile);
+
 /* Estimate of one thread's time for a launch, in nanoseconds. */
 int64_t sm_elementwise_ns(const sm_elementwise_form *form, int64_t work_items, uint64_t bytes);
 

@@ -18,14 +18,15 @@ static uint8_t *add_block(uint8_t *to, const sm_block_plan *block, size_t n_inpu
   return to;
 }
 
-bool sm_layout_class_of(const sm_trace *trace, const sm_launch_plan *plan, bool streaming, sm_arena *arena,
-                        sm_layout_class *out) {
+bool sm_layout_class_of(const sm_trace *trace, const sm_launch_plan *plan, int width, bool streaming,
+                        sm_arena *arena, sm_layout_class *out) {
   size_t n_inputs = trace->inputs.len, n_blocks = trace->blocks.len;
-  out->len = 1;
+  out->len = 2;
   for (size_t b = 0; b < n_blocks; b++) out->len += 1 + n_inputs * (size_t)plan->blocks[b].rank;
   out->bytes = sm_arena_alloc(arena, out->len);
   if (!out->bytes) return false;
   uint8_t *to = out->bytes;
+  *to++ = (uint8_t)width;
   *to++ = streaming;
   for (size_t b = 0; b < n_blocks; b++) to = add_block(to, &plan->blocks[b], n_inputs);
   return true;

@@ -3,8 +3,8 @@
  * What one trace was compiled to, by layout class.
  *
  * A *layout class* is everything about sizes and memory that enters a kernel: for each
- * block the rank after merging and the class of every stride (0, 1 or other), and
- * whether results are to bypass the caches. The cache answers a launch of a class that
+ * block the rank after merging and the class of every stride (0, 1 or other), the vector
+ * width, and whether results are to bypass the caches. The cache answers a launch of a class that
  * it has seen without building kernel IR. Used under the stream's lock. */
 #ifndef SM_LAUNCH_LAUNCH_CACHE_H
 #define SM_LAUNCH_LAUNCH_CACHE_H
@@ -38,8 +38,8 @@ void sm_launch_cache_init(sm_launch_cache *cache, const sm_allocator *allocator)
 void sm_launch_cache_free(sm_launch_cache *cache);
 
 /* The class of a launch; its bytes are in `arena`. False when memory is exhausted. */
-bool sm_layout_class_of(const sm_trace *trace, const sm_launch_plan *plan, bool streaming, sm_arena *arena,
-                        sm_layout_class *out);
+bool sm_layout_class_of(const sm_trace *trace, const sm_launch_plan *plan, int width, bool streaming,
+                        sm_arena *arena, sm_layout_class *out);
 
 /* NULL if there is none yet. */
 const sm_ready_kernel *sm_launch_cache_find(const sm_launch_cache *cache, const sm_layout_class *layout);

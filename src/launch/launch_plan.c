@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "launch/launch_plan.h"
 
+#include <string.h>
+
 /* Strides of a dense row-major operand, 0 where it is broadcast to `space`. */
 static void broadcast_strides(const sm_shape *space, const sm_shape *operand, int64_t *strides) {
   int64_t stride = 1;
@@ -54,7 +56,7 @@ static void make_scalar_space(sm_block_plan *p, size_t n_inputs) {
 
 /* Inputs of other blocks keep zero strides, which merge with anything. */
 static void plan_block(const sm_trace *trace, const sm_segment *segment, const sm_block *block,
-                       sm_block_plan *p) {
+                       bool keep_axes, sm_block_plan *p) {
   const sm_shape *space = sm_block_shape(segment, block);
   p->rank = space->rank;
   for (int axis = 0; axis < p->rank; axis++) p->dims[axis] = space->dims[axis];
@@ -64,11 +66,11 @@ static void plan_block(const sm_trace *trace, const sm_segment *segment, const s
     const sm_value *value = &segment->values.items[trace->inputs.items[step->index].value];
     broadcast_strides(space, &value->shape, sm_block_plan_strides(p, step->index));
   }
-  merge_axes(p, trace->inputs.len);
+  if (!keep_axes) merge_axes(p, trace->inputs.len);
   if (p->rank == 0) make_scalar_space(p, trace->inputs.len);
 }
 
-bool sm_launch_plan_make(const sm_trace *trace, const sm_segment *segment, sm_arena *arena,
+bool sm_launch_plan_make(const sm_trace *trace, const sm_segment *segment, bool keep_axes, sm_arena *arena,
                          sm_launch_plan *out) {
   size_t n_inputs = trace->inputs.len;
   out->blocks = sm_arena_zalloc(arena, trace->blocks.len, sizeof *out->blocks);
@@ -79,11 +81,20 @@ bool sm_launch_plan_make(const sm_trace *trace, const sm_segment *segment, sm_ar
     sm_block_plan *p = &out->blocks[b];
     p->strides = sm_arena_zalloc(arena, n_inputs * SMELT_MAX_RANK, sizeof *p->strides);
     if (!p->strides) return false;
-    plan_block(trace, segment, &trace->blocks.items[b], p);
+    plan_block(trace, segment, &trace->blocks.items[b], keep_axes, p);
     /* Rows of different lengths have no common grain short of the whole. */
     int64_t grain = p->rank == 1 ? 1 : p->dims[p->rank - 1];
     if (b == 0 || out->grain == 1) out->grain = grain;
     else if (grain != 1 && grain != out->grain) out->grain = out->work_items;
   }
   return true;
+}
+
+void sm_launch_plan_print(sm_text *text, const sm_launch_plan *plan, size_t n_blocks) {
+  for (size_t b = 0; b < n_blocks; b++) {
+    sm_shape extents = {.rank = plan->blocks[b].rank};
+    memcpy(extents.dims, plan->blocks[b].dims, sizeof extents.dims);
+    if (b) sm_text_add(text, " ");
+    sm_shape_print(text, &extents);
+  }
 }

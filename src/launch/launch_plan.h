@@ -6,7 +6,8 @@
  * operands traverse jointly, and a stride per input and axis. A stride of 0 is
  * a broadcast. Outputs are dense in row-major order of the block's shape.
  * Strides fall into the classes 0, 1 and other, which are part of kernel
- * identity; their values and all extents are run-time arguments. */
+ * identity; their values and all extents are run-time arguments. For experiments
+ * axes can be kept as they are. */
 #ifndef SM_LAUNCH_LAUNCH_PLAN_H
 #define SM_LAUNCH_LAUNCH_PLAN_H
 
@@ -26,8 +27,11 @@ typedef struct sm_launch_plan {
 
 /* For the sizes of `segment`. Everything lives in `arena`. False when memory is
  * exhausted. */
-bool sm_launch_plan_make(const sm_trace *trace, const sm_segment *segment, sm_arena *arena,
+bool sm_launch_plan_make(const sm_trace *trace, const sm_segment *segment, bool keep_axes, sm_arena *arena,
                          sm_launch_plan *out);
+
+/* The extents of each block: "[4,6]". */
+void sm_launch_plan_print(sm_text *text, const sm_launch_plan *plan, size_t n_blocks);
 
 static inline int64_t *sm_block_plan_strides(const sm_block_plan *block, int32_t input) {
   return block->strides + (size_t)input * SMELT_MAX_RANK;

@@ -171,7 +171,8 @@ static smelt_status get_kernel(const run *r, const sm_ready_kernel **out, smelt_
   sm_layout_class layout;
   sm_ready_kernel made;
   bool streaming = streams(r);
-  if (!sm_layout_class_of(r->trace, &r->plan, streaming, r->env->scratch, &layout))
+  int width = sm_elementwise_width(r->trace, &r->plan, r->env->device->profile);
+  if (!sm_layout_class_of(r->trace, &r->plan, width, streaming, r->env->scratch, &layout))
     return sm_error_memory(err, "a launch");
   *out = sm_launch_cache_find(r->cache, &layout);
   if (*out) return SMELT_OK;
@@ -210,6 +211,27 @@ static bool fill_arguments(const run *r, const sm_ready_kernel *kernel, sm_launc
   return true;
 }
 
+static void add_launch_size(sm_text *text, const sm_launch *launch, int width, const sm_profile *profile) {
+  if (profile->chunked) {
+    sm_text_addf(text, " grain=%" PRId64, launch->grain);
+    return;
+  }
+  sm_launch_size size = sm_elementwise_launch_size(width, launch->work_items, profile);
+  sm_text_addf(text, " threads=%d groups=%" PRId64, size.threads, size.groups);
+}
+
+/* "[layout] over [4,6] width=2 items=24 threads=64 groups=1" */
+static void log_layout(const run *r, const sm_ready_kernel *kernel, const sm_launch *launch) {
+  if (!sm_log_on(r->env->log, SM_LOG_LAYOUT)) return;
+  sm_text text;
+  sm_text_init(&text, r->env->device->allocator);
+  sm_text_add(&text, "[layout] over ");
+  sm_launch_plan_print(&text, &r->plan, r->trace->blocks.len);
+  sm_text_addf(&text, " width=%d items=%" PRId64, kernel->form.width, launch->work_items);
+  add_launch_size(&text, launch, kernel->form.width, r->env->device->profile);
+  sm_log_text(r->env->log, &text);
+}
+
 static smelt_status launch_kernel(const run *r, const sm_ready_kernel *kernel, smelt_error *err) {
   const sm_launch_env *env = r->env;
   const sm_elementwise_form *form = &kernel->form;
@@ -223,14 +245,16 @@ static smelt_status launch_kernel(const run *r, const sm_ready_kernel *kernel, s
                       .moves = kernel->moves,
                       .cost_ns = sm_elementwise_ns(form, r->plan.work_items, r->read + r->written)};
   if (!fill_arguments(r, kernel, &launch)) return sm_error_memory(err, "a launch");
+  log_layout(r, kernel, &launch);
   sm_launch_report report = {r->fuser, kernel->entry->name, r->read, r->written, r->in_place};
   sm_report_launch(env->log, env->device->allocator, env->counters, &report);
   return env->device->driver->launch(env->device, kernel->entry->kernel, &launch, err);
 }
 
 static smelt_status plan_and_launch(run *r, smelt_error *err) {
+  const sm_launch_env *env = r->env;
   const sm_ready_kernel *kernel;
-  if (!sm_launch_plan_make(r->trace, r->on->segment, r->env->scratch, &r->plan))
+  if (!sm_launch_plan_make(r->trace, r->on->segment, env->device->keep_axes, env->scratch, &r->plan))
     return sm_error_memory(err, "a launch plan");
   if (r->plan.work_items == 0) return SMELT_OK;
   r->read = total_bytes(r, &r->trace->inputs);

@@ -26,9 +26,11 @@
 typedef struct sm_profile {
   const char *name;      /* "cpu-avx512", "metal" */
   uint16_t vector_bytes; /* widest vector */
-  uint8_t widths[8];     /* candidates for f32, descending, 0-terminated */
+  uint8_t widths[8];     /* candidates for f32, descending to 1, 0-terminated */
   int max_bindings;      /* buffers a kernel may bind, metadata included */
   bool chunked;          /* CPU style: a call runs a range of work items */
+  int plane;             /* threads that run in step, where not chunked */
+  int max_group;         /* threads of a group at most, a multiple of plane */
   uint64_t cache_bytes;  /* last-level cache; 0: results never bypass it */
   int interpreter_width; /* lanes of interpreted kernels; 0: kernels are always compiled */
 } sm_profile;
@@ -79,6 +81,7 @@ struct sm_device {
   const sm_allocator *allocator;
   const sm_log *log;
   const sm_profile *profile;
+  bool keep_axes;              /* launch plans merge no axes (SMELT_FLATTEN=0), for experiments */
   const char *detail;          /* what runs its kernels: "llvm"; NULL: the profile's name says it */
   void *state;                 /* the driver's own */
   _Atomic uint64_t live_bytes; /* of buffers */
@@ -87,7 +90,7 @@ struct sm_device {
 };
 
 /* Opens "name" or "name:argument" from the list of drivers (NULL-terminated).
- * ERR_DEVICE names what there is. */
+ * ERR_DEVICE names what there is; ERR_ARGUMENT for a wrong SMELT_FLATTEN. */
 smelt_status sm_device_open(sm_device *device, const char *spec, const sm_driver *const *drivers,
                             const sm_allocator *allocator, const sm_log *log, smelt_error *err);
 void sm_device_close(sm_device *device);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Launch plans: whatever axes were merged, every element of the index space
- * still finds its element in every input; and nothing is left to merge. */
+ * still finds its element in every input; and nothing is left to merge. Widths and
+ * launch sizes that follow from plans. */
 #include <string.h>
 
 #include "harness.h"
-#include "launch/launch_plan.h"
+#include "launch/elementwise_skeleton.h"
 
 #define DIMS(...)                                                              \
   {                                                                            \
@@ -20,6 +21,7 @@ typedef struct fixture {
   sm_arena arena;
   uint32_t ops[4];
   int n_ops;
+  bool keep_axes;
 } fixture;
 
 static void open_fixture(fixture *f) {
@@ -57,7 +59,7 @@ static void make(fixture *f) {
   CHECK_OK(sm_trace_build(&f->seg, f->ops, f->n_ops, NULL, SMELT_MODE_DEFAULT, &sm_malloc_allocator,
                           &f->trace, &err),
            err);
-  CHECK(sm_launch_plan_make(&f->trace, &f->seg, &f->arena, &f->plan));
+  CHECK(sm_launch_plan_make(&f->trace, &f->seg, f->keep_axes, &f->arena, &f->plan));
 }
 
 /* --- Brute force ---------------------------------------------------------------------- */
@@ -126,7 +128,7 @@ static void check_fixture(const fixture *f) {
       if (reads(&f->trace.blocks.items[b], (int32_t)i)) check_positions(f, b, (int32_t)i);
     }
     if (count == 0) continue;
-    check_minimal(p, f->trace.inputs.len);
+    if (!f->keep_axes) check_minimal(p, f->trace.inputs.len);
     /* A chunk holds whole rows of every block. */
     CHECK(f->plan.grain >= 1 && count % f->plan.grain == 0);
     if (p->rank > 1) CHECK_I64(f->plan.grain % p->dims[p->rank - 1], 0);
@@ -227,6 +229,61 @@ TEST(chunks_hold_whole_rows_of_all_blocks) {
       24);
 }
 
+/* --- Kept axes, widths, launch sizes ------------------------------------------------------- */
+
+static const sm_profile threads = {.widths = {4, 2, 1}, .plane = 64, .max_group = 256};
+static const sm_profile chunks = {.widths = {16, 8, 4, 2, 1}, .chunked = true};
+
+/* Records on pairs of shapes: their plan in print, then the widths for threads and chunks. */
+static void check_widths(const sm_shape *pairs, int n_records, bool keep_axes, const char *expected) {
+  fixture f;
+  sm_text text;
+  open_fixture(&f);
+  sm_text_init(&text, &sm_malloc_allocator);
+  f.keep_axes = keep_axes;
+  for (int i = 0; i < n_records; i++) add_record(&f, &pairs[(size_t)2 * (size_t)i], 2);
+  make(&f);
+  check_fixture(&f);
+  sm_launch_plan_print(&text, &f.plan, f.trace.blocks.len);
+  sm_text_addf(&text, " %d %d", sm_elementwise_width(&f.trace, &f.plan, &threads),
+               sm_elementwise_width(&f.trace, &f.plan, &chunks));
+  CHECK_STR(text.data, expected);
+  sm_text_free(&text);
+  close_fixture(&f);
+}
+
+#define WIDTHS(expected, keep_axes, ...)                                                                   \
+  check_widths((sm_shape[]){__VA_ARGS__}, (int)(sizeof((sm_shape[]){__VA_ARGS__}) / sizeof(sm_shape)) / 2, \
+               keep_axes, expected)
+
+TEST(vectors_divide_the_rows_of_threads) {
+  WIDTHS("[4,3] 1 16", true, DIMS(4, 3), DIMS(4, 3));
+  WIDTHS("[4,6] 2 16", true, DIMS(4, 6), DIMS(4, 6));
+  WIDTHS("[64,64] 4 16", true, DIMS(64, 64), DIMS(64, 64));
+  WIDTHS("[4,1] 1 16", true, DIMS(4, 1), DIMS(4, 1));
+  WIDTHS("[1] 1 16", true, {0}, {0});
+  WIDTHS("[12] 4 16", false, DIMS(4, 3), DIMS(4, 3));
+  WIDTHS("[4] 4 16", false, DIMS(4, 1), DIMS(4, 1));
+  WIDTHS("[4,6] 2 16", false, DIMS(4, 6), DIMS(6));
+  WIDTHS("[2,4] 4 16", false, DIMS(2, 4), DIMS(2, 1));
+  WIDTHS("[24] [4,6] 2 16", false, DIMS(4, 6), DIMS(4, 6), DIMS(4, 6), DIMS(6));
+}
+
+static void check_size(int width, int64_t items, int group, int64_t groups) {
+  sm_launch_size size = sm_elementwise_launch_size(width, items, &threads);
+  CHECK_I64(size.threads, group);
+  CHECK_I64(size.groups, groups);
+}
+
+TEST(groups_grow_with_the_work) {
+  check_size(1, 1, 64, 1);
+  check_size(4, 4, 64, 1);
+  check_size(1, 127, 64, 2);
+  check_size(1, 128, 128, 1);
+  check_size(4, 4096, 256, 4);
+  check_size(4, 4100, 256, 5);
+}
+
 /* --- Random shapes ----------------------------------------------------------------------- */
 
 static uint64_t next_random(uint64_t *state) {
@@ -257,6 +314,7 @@ TEST(random_broadcasts) {
     sm_shape shapes[3];
     open_fixture(&f);
     sm_shape space = random_space(&state);
+    f.keep_axes = round % 4 == 0;
     int n = 1 + (int)(next_random(&state) % 3);
     for (int r = (int)(next_random(&state) % 3); r >= 0; r--) {
       for (int i = 0; i < n; i++) shapes[i] = random_operand(&space, &state);
@@ -285,4 +343,5 @@ TEST(rank_16) {
 
 TEST_MAIN(CASE(equal_shapes_are_one_axis), CASE(scalars_have_an_axis_too), CASE(rows_and_columns),
           CASE(alternating_broadcasts_keep_their_axes), CASE(empty_spaces),
-          CASE(chunks_hold_whole_rows_of_all_blocks), CASE(random_broadcasts), CASE(rank_16))
+          CASE(chunks_hold_whole_rows_of_all_blocks), CASE(vectors_divide_the_rows_of_threads),
+          CASE(groups_grow_with_the_work), CASE(random_broadcasts), CASE(rank_16))
