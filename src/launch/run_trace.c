@@ -35,12 +35,12 @@ static bool is_dying(const run *r, uint32_t v) {
   return false;
 }
 
-/* Whether output value `out` may be written over input value `in`: nobody else reads
- * or holds that memory, and the elements lie at the same places. */
+/* Whether output value `out` may be written over input value `in`: there is something to
+ * write, nobody else reads or holds that memory, and the elements lie at the same places. */
 static bool may_reuse(const run *r, uint32_t out, uint32_t in) {
   const sm_value *values = r->on->segment->values.items;
   const sm_buffer *buffer = r->on->buffers[in];
-  return is_dying(r, in) && sm_buffer_is_unique(buffer) &&
+  return buffer->bytes && is_dying(r, in) && sm_buffer_is_unique(buffer) &&
          sm_shape_equal(&values[out].shape, &values[in].shape);
 }
 

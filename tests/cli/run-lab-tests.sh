@@ -160,6 +160,61 @@ holds 'lab ir: a seed gives the same values' "$values" test "$values" = "$first"
 lab ir --seed 8 --shape 3,3
 holds 'lab ir: another seed gives others' "$values" test "$values" != "$first"
 
+# --- inplace --------------------------------------------------------------------------
+
+# in_place ELEMENTS TENSOR...: what the log and the counters say of a result over TENSOR,
+# or, without one, in memory of its own. KERNEL and READ are those of its launch.
+in_place() {
+  local n=$1 over=${2:-} launches=$(($1 > 0)) writes=0
+  [[ -z $over || $n == 0 ]] || { echo "  [memory] t6 is written over $over" && writes=1; }
+  ((n == 0)) || echo "  [launch] [main] ElementWise elemwise_fuse_HASH read=$read written=$((4 * n))"
+  echo "--- launches: $launches, written in place: $writes"
+  echo '--- result'
+}
+
+inplace_shows() {
+  local n read numbers=
+  n=$(elements "$1")
+  read=$((12 * n))
+  [[ $1 != '[]' ]] || numbers=t2 # then they are as large as a
+  shows "$(heading "$1" 'fusion<cpu>')
+--- a, b, c = t1, t2, t3; let d = exp(a*b + c)
+--- sync()
+$(in_place "$n" t1)
+--- equal to ref bit for bit: $n element(s)
+--- a, b, c = t1, t2, t3; let d = exp(ref(a)*b + c)
+--- sync()
+$(in_place "$n" t2)
+--- equal to ref bit for bit: $((2 * n)) element(s)
+--- a, b, c = t1, t2, t3; let d = exp(ref(a)*ref(b) + ref(c))
+--- sync()
+$(in_place "$n")
+--- equal to ref bit for bit: $((4 * n)) element(s)
+--- a, b, c = t1, t2, t3; let d = exp(ref(a)*b + c), where b and c are numbers
+--- sync()
+$(read=$((4 * n + 8)) && in_place "$n" $numbers)
+--- equal to ref bit for bit: $((2 * n)) element(s)
+--- a, b, c = t1, t2, t3; let d = i32(a*b + c)
+--- sync()
+$(in_place "$n")
+--- equal to ref bit for bit: $n element(s)" inplace "${@:2}"
+}
+each_input inplace_shows
+
+# Three times exp of 5, 10, 17, 26; of 2*i + 3; and 5, 10, 17, 26.
+lab inplace
+# shellcheck disable=SC2046 # numbers
+holds 'lab inplace: values' "$values" has_values $(awk 'BEGIN {
+  for (k = 0; k < 3; k++) for (i = 1; i <= 4; i++) printf "%.9g ", exp(i*(i + 1) + i + 2)
+  for (i = 1; i <= 4; i++) printf "%.9g ", exp(2*i + 3)
+  for (i = 1; i <= 4; i++) printf "%d ", i*(i + 1) + i + 2 }')
+lab inplace --no-fusion --seed 2
+holds 'lab inplace --no-fusion' "$out" \
+  test "$(sed -n 's/^--- launches: 3, written in place: //p' <<<"$out" | xargs)" = '3 3 2 2 2'
+lab inplace --device ref
+holds 'lab inplace --device ref' "$out" \
+  test "$(sed -n 's/^--- launches: 3, written in place: //p' <<<"$out" | xargs)" = '0 0 0 0 0'
+
 # --- drop -----------------------------------------------------------------------------
 
 drop_shows() {
@@ -279,6 +334,103 @@ holds 'lab count --max-ops 65' "$out" grep -qx '100 ops -> 2 launches' <<<"$out"
 lab count --device ref --seed 4
 holds 'lab count --device ref' "$out" test "$(grep -c '^8 ops -> 8 launches$' <<<"$out")" = 2
 
+# --- vec ------------------------------------------------------------------------------
+
+# layout EXTENTS: on metal, the largest width of 4, 2, 1 that divides the last extent, a
+# vector a thread, in groups of 64, 128 or 256.
+layout() {
+  local n last=${1##*,} width=4 vectors threads=64
+  n=$(elements "$1")
+  while ((${last//[\[\]]/} % width)); do width=$((width / 2)); done
+  vectors=$((n / width))
+  while ((threads < 256 && 2 * threads <= vectors)); do threads=$((2 * threads)); done
+  ((n == 0)) || echo "  [layout] over $1 width=$width items=$n threads=$threads groups=$(((vectors + threads - 1) / threads))"
+}
+
+vec_shows() {
+  local shape=${1//[\[\]]/} n
+  n=$(elements "$1")
+  shows "--- null:metal, flatten on
+--- exp(a*b + c) of f32[$shape]
+$(layout "[$n]")
+$(launch_line "$n" 3 elemwise_fuse)
+--- not compared with ref: null:metal computes nothing
+--- null:metal, flatten off
+--- exp(a*b + c) of f32[$shape]
+$(layout "[${shape:-1}]")
+$(launch_line "$n" 3 elemwise_fuse)
+--- not compared with ref: null:metal computes nothing" vec --device null:metal "${@:2}"
+}
+each_input vec_shows
+
+# part DEVICE SWITCH: of the last output, what is between that heading and the next.
+part() { sed -n "/^--- $1, flatten $2\$/,/^--- \(not\|equal\)/p" <<<"$out"; }
+each() { sed -nE "s/.*$1.*/\1/p" | xargs; } # each PATTERN: its first group on every line that has it
+
+lab vec
+for device in null:metal null:cuda-sm90; do
+  least=64
+  [[ $device == null:metal ]] || least=32
+  for flatten in on off; do
+    shown=$(part "$device" "$flatten")
+    widths='2 1 2 4'
+    [[ $flatten == off ]] || widths='4 4 4 4'
+    holds "lab vec: widths, $device, $flatten" "$shown" test "$(each 'width=([0-9]+)' <<<"$shown")" = "$widths"
+    holds "lab vec: threads, $device, $flatten" "$shown" \
+      test "$(each 'threads=([0-9]+)' <<<"$shown")" = "$least $least $least 256"
+    read -r two three six many < <(each '(elemwise_fuse_[0-9a-f]+)' <<<"$shown")
+    holds "lab vec: [2,2] and [4,6], $device, $flatten" "$shown" test "$two" = "$six"
+    differ='!='
+    [[ $flatten == off ]] || differ='='
+    holds "lab vec: [4,3], $device, $flatten" "$shown" test "$two" "$differ" "$three"
+    holds "lab vec: [64,64], $device, $flatten" "$shown" test "$two" "$differ" "$many"
+  done
+done
+for flatten in on off; do
+  shown=$(part null:cpu-avx512 "$flatten")
+  holds "lab vec: cpu-avx512, $flatten" "$shown" test "$(each 'width=([0-9]+)' <<<"$shown")" = '16 16 16 16'
+  grains='16 16 16 16'
+  [[ $flatten == on ]] || grains='2 3 6 64'
+  holds "lab vec: grains, $flatten" "$shown" test "$(each 'grain=([0-9]+)' <<<"$shown")" = "$grains"
+  shown=$(part cpu "$flatten")
+  holds "lab vec: cpu, $flatten" "$shown" grep -qx -- '--- equal to ref bit for bit: 4136 element(s)' <<<"$shown"
+done
+lab vec --device cpu --shape 1,3,1,5,2,7 --seed 6
+holds 'lab vec: many axes' "$out" test "$(grep -cx -- '--- equal to ref bit for bit: 210 element(s)' <<<"$out")" = 2
+SMELT_FLATTEN=2 lab ir
+holds 'SMELT_FLATTEN=2' "$err" grep -q 'SMELT_FLATTEN is "2"' <<<"$err"
+
+# --- bench ----------------------------------------------------------------------------
+
+# The transcript without times.
+without_times() { sed -E 's/[0-9.]+ (ms|times)/T \1/' <<<"$out"; }
+
+# bench_half DEVICE SHAPE LAUNCHES KERNELS ARRAYS: five runs over so many arrays each.
+bench_half() {
+  local n launches=$3 kernels=$4
+  n=$(elements "$2")
+  ((n > 0)) || launches=0 kernels=0
+  echo "$(heading "$2" "$1")
+--- let d = exp(a*b + c), for 5 sets of inputs; sync()
+cold: T ms, launches $launches, kernels compiled $kernels
+warm: T ms, launches $launches, kernels compiled 0
+for each set: T ms, $(awk -v n="$n" -v arrays="$5" 'BEGIN { printf "%.2f", n * arrays * 4 / 2^20 }') MiB
+--- equal to ref bit for bit: $((5 * n)) element(s)"
+}
+
+bench_shows() {
+  local problem
+  lab bench "${@:2}"
+  problem=$(diff <(bench_half 'fusion<cpu>' "$1" 1 1 4 && bench_half cpu "$1" 15 3 8 &&
+    echo '--- with fusion T times as fast') <(without_times | sed -E '/, inputs f32/s/cpu<[a-z]+>/cpu/')) || true
+  [[ $status == 0 && -z $err ]] || problem="status $status: $err"
+  verdict "lab bench ${*:2}" "$problem"
+}
+for shape in 8,16 0,3 '[]' 512,1024; do bench_shows "$shape" --shape "$shape"; done
+bench_shows 3,5,7 --shape 3,5,7 --seed 9
+lab bench --no-fusion --shape 4
+holds 'lab bench --no-fusion' "$out" test "$(grep -c '^cold' <<<"$out")" = 1
+
 # --- The environment changes nothing that is asked for -----------------------------------
 
 export SMELT_FUSION=0
@@ -288,7 +440,7 @@ unset SMELT_FUSION
 # --- Wrong arguments ------------------------------------------------------------------------
 
 lab --help
-for mode in ir drop 'chain N' count; do
+for mode in ir inplace drop 'chain N' count vec bench; do
   holds "lab --help: $mode" "$out" grep -q "^  $mode " <<<"$out"
 done
 refuses 'no mode'

@@ -11,10 +11,11 @@
 static const char options_help[] =
     "\n"
     "  --seed N        random inputs (default: 1, 2, 3, 4, ...)\n"
-    "  --shape R,C     their extents, any number of them; [] for none (default 2,2)\n"
-    "  --device NAME   cpu (default), ref, null:PROFILE\n"
+    "  --shape R,C     their extents, any number of them; [] for none (default 2,2;\n"
+    "                  vec: several; bench: 4096,4096)\n"
+    "  --device NAME   cpu (default), ref, null:PROFILE; vec: default several\n"
     "  --max-ops N     operations per kernel\n"
-    "  --no-fusion     every operation is a kernel of its own; count: only this half\n"
+    "  --no-fusion     every operation is a kernel of its own; count, bench: only this half\n"
     "  --mode MODE     strict, default or fast (docs/modes.md)\n"
     "\n"
     "Values are compared with those of the device ref; exit status 1 if they differ.\n";
@@ -37,8 +38,10 @@ enum { MODE_COUNT = sizeof modes / sizeof modes[0] };
 static int print_help(void) {
   (void)puts(
       "usage: smelt lab MODE [OPTIONS]\n\nRuns a small program and shows what the library does with it.\n");
-  for (size_t i = 0; i < MODE_COUNT; i++)
-    (void)printf("  %-6s%-10s%s\n", modes[i].name, modes[i].argument, modes[i].doc);
+  for (size_t i = 0; i < MODE_COUNT; i++) {
+    int written = printf("  %s %s", modes[i].name, modes[i].argument);
+    (void)printf("%*s%s\n", 12 - written, "", modes[i].doc);
+  }
   (void)fputs(options_help, stdout);
   return CLI_OK;
 }
@@ -48,7 +51,8 @@ static int print_help(void) {
 enum { OPTION_SEED = 256, OPTION_SHAPE, OPTION_DEVICE, OPTION_MAX_OPS, OPTION_NO_FUSION, OPTION_MODE };
 
 static int take_shape(lab_options *given) {
-  if (cli_parse_shape(optarg, &given->shape)) return CLI_GO_ON;
+  given->shape_given = cli_parse_shape(optarg, &given->shape);
+  if (given->shape_given) return CLI_GO_ON;
   return cli_fail("lab", SMELT_ERR_ARGUMENT, "--shape '%s' is no shape (2,3 or [])", optarg);
 }
 

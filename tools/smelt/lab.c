@@ -92,7 +92,7 @@ static void take_line(void *user, const char *line) {
 
 /* --- Contexts ------------------------------------------------------------------------ */
 
-smelt_status lab_open(lab *l, bool fusion, const char *log, lab_view view) {
+smelt_status lab_create(lab *l, bool fusion, const char *log, lab_view view) {
   smelt_context_desc desc = SMELT_CONTEXT_DESC_INIT;
   desc.device = "ref";
   desc.log = "";
@@ -107,7 +107,11 @@ smelt_status lab_open(lab *l, bool fusion, const char *log, lab_view view) {
   desc.log_user = l;
   l->view = view;
   l->ctx = smelt_context_create(&desc, &l->error);
-  if (!l->ctx) return l->error.code;
+  return l->ctx ? SMELT_OK : l->error.code;
+}
+
+smelt_status lab_open(lab *l, bool fusion, const char *log, lab_view view) {
+  SM_TRY(lab_create(l, fusion, log, view));
   char shape[SM_SHAPE_TEXT];
   lab_mark("%s, inputs %s", smelt_device_name(l->ctx), sm_shape_text(shape, SMELT_F32, &l->options.shape));
   return SMELT_OK;
@@ -141,6 +145,15 @@ smelt_tensor *lab_input(lab *l, smelt_context *ctx, uint64_t which) {
   const sm_shape *shape = &l->options.shape;
   for (size_t i = 0; i < l->count; i++) l->input[i] = lab_input_value(l, which, i);
   return smelt_from_host(ctx, SMELT_F32, shape->rank, shape->dims, l->input);
+}
+
+smelt_tensor *lab_expression(smelt_tensor *a, smelt_tensor *b, smelt_tensor *c) {
+  return smelt_exp(smelt_add(smelt_mul(a, b), c));
+}
+
+smelt_tensor *lab_expression_on_ref(lab *l) {
+  smelt_tensor *a = lab_input(l, l->ref, 0), *b = lab_input(l, l->ref, 1);
+  return lab_expression(a, b, lab_input(l, l->ref, 2));
 }
 
 smelt_tensor *lab_chain_steps(smelt_tensor *x, uint64_t n) {
@@ -191,23 +204,24 @@ void lab_report(lab *l) {
 
 /* --- Running a mode ---------------------------------------------------------------------------- */
 
-static smelt_status open_buffers(lab *l) {
-  l->count = (size_t)sm_shape_count(&l->options.shape);
+static void free_buffers(lab *l) {
+  free(l->input);
+  free(l->actual);
+  free(l->expected);
+}
+
+smelt_status lab_set_shape(lab *l, const sm_shape *shape) {
+  free_buffers(l);
+  l->options.shape = *shape;
+  l->count = (size_t)sm_shape_count(shape);
   l->input = malloc((l->count + 1) * sizeof *l->input);
   l->actual = malloc((l->count + 1) * sizeof *l->actual);
   l->expected = malloc((l->count + 1) * sizeof *l->expected);
   return l->input && l->actual && l->expected ? SMELT_OK : sm_error_memory(&l->error, "inputs");
 }
 
-static void close_buffers(lab *l) {
-  free(l->input);
-  free(l->actual);
-  free(l->expected);
-  sm_vec_free(&sm_malloc_allocator, &l->kernels);
-}
-
 static smelt_status open_and_run(lab *l, smelt_status (*mode)(lab *l)) {
-  SM_TRY(open_buffers(l));
+  SM_TRY(lab_set_shape(l, &l->options.shape));
   SM_TRY(mode(l));
   return l->lost_lines ? sm_error_memory(&l->error, "log lines were lost") : SMELT_OK;
 }
@@ -219,6 +233,7 @@ int lab_run(const lab_options *options, smelt_status (*mode)(lab *l)) {
   if (status != SMELT_OK) exit_status = cli_fail("lab", status, "%s", l.error.text);
   /* After a failure references may be left over: they are no news. */
   if (status != SMELT_OK) (void)lab_close(&l);
-  close_buffers(&l);
+  free_buffers(&l);
+  sm_vec_free(&sm_malloc_allocator, &l.kernels);
   return exit_status == CLI_OK && l.failed ? CLI_FAILURE : exit_status;
 }

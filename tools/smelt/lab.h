@@ -11,7 +11,7 @@
  * Invariants. What is printed comes from the log, the counters and the values of
  * this very run. Every value that a mode computes is compared with ref's, bit for
  * bit (NaN equals NaN); a difference makes the exit status CLI_FAILURE but does
- * not stop the mode. All inputs have the shape of the options and are f32. */
+ * not stop the mode. Inputs are f32, and of the shape of the options if that is given. */
 #ifndef SMELT_TOOL_LAB_H
 #define SMELT_TOOL_LAB_H
 
@@ -27,7 +27,8 @@ typedef struct lab_options {
   bool random;     /* inputs are random numbers from `seed` */
   uint64_t seed;
   sm_shape shape;
-  uint64_t n; /* the mode's argument */
+  bool shape_given; /* else a mode may prefer its own */
+  uint64_t n;       /* the mode's argument */
 } lab_options;
 
 /* What happens to the log lines of the context under observation. */
@@ -69,8 +70,12 @@ int lab_run(const lab_options *options, smelt_status (*mode)(lab *l));
 
 /* --- For modes ---------------------------------------------------------------- */
 
-/* Creates both contexts and prints how operations run. `log` names the
- * categories of the one under observation. */
+/* Inputs, and what is read, have this shape from here on. */
+smelt_status lab_set_shape(lab *l, const sm_shape *shape);
+
+/* Creates both contexts. `log` names the categories of the one under observation. */
+smelt_status lab_create(lab *l, bool fusion, const char *log, lab_view view);
+/* The same, and prints how operations run. */
 smelt_status lab_open(lab *l, bool fusion, const char *log, lab_view view);
 /* Destroys both; a leaked reference is an error. */
 smelt_status lab_close(lab *l);
@@ -79,6 +84,11 @@ smelt_status lab_close(lab *l);
 __attribute__((format(printf, 1, 2))) void lab_mark(const char *format, ...);
 
 smelt_counters lab_counters(const lab *l);
+
+/* exp(a*b + c), which takes them. */
+smelt_tensor *lab_expression(smelt_tensor *a, smelt_tensor *b, smelt_tensor *c);
+/* The same of the first inputs, on ref. */
+smelt_tensor *lab_expression_on_ref(lab *l);
 
 /* Element i of input number `which`. Without a seed it is 1 + which + i mod 4 for
  * the first three inputs, which repeat, each time 1/8 larger; with a seed it is in

@@ -15,7 +15,7 @@ static smelt_tensor *three(lab *l, smelt_context *ctx, uint64_t first) {
   smelt_tensor *a = lab_input(l, ctx, first);
   smelt_tensor *b = lab_input(l, ctx, first + 1);
   smelt_tensor *c = lab_input(l, ctx, first + 2);
-  return smelt_exp(smelt_add(smelt_mul(a, b), c));
+  return lab_expression(a, b, c);
 }
 
 /* exp(sin(2*sqrt(tanh(x/2) + 1)) + 1): finite for every x. */

@@ -11,15 +11,7 @@
 
 enum { MAX_ULP = 2 };
 
-static smelt_tensor *expression(smelt_tensor *a, smelt_tensor *b, smelt_tensor *c) {
-  return smelt_exp(smelt_add(smelt_mul(a, b), c));
-}
-
-static smelt_tensor *expression_on_ref(lab *l) {
-  return expression(lab_input(l, l->ref, 0), lab_input(l, l->ref, 1), lab_input(l, l->ref, 2));
-}
-
-/* The same without the library: a*b and the sum are f32 as there, exp is libm's in
+/* exp(a*b + c) without the library: a*b and the sum are f32 as there, exp is libm's in
  * f64, so that it is right to the last bit or nearly so. */
 static float expected_value(const lab *l, size_t i) {
   float product = lab_input_value(l, 0, i) * lab_input_value(l, 1, i);
@@ -42,13 +34,13 @@ smelt_status lab_ir(lab *l) {
   lab_mark("from_host x3");
   smelt_tensor *a = lab_input(l, l->ctx, 0), *b = lab_input(l, l->ctx, 1), *c = lab_input(l, l->ctx, 2);
   lab_mark("let d = exp(a*b + c)");
-  smelt_tensor *d = expression(a, b, c);
+  smelt_tensor *d = lab_expression(a, b, c);
   lab_mark("launches before the read: %" PRIu64, lab_counters(l).launches);
   lab_mark("d.read()");
   SM_TRY(lab_read(l, d));
   lab_mark("launches: %" PRIu64, lab_counters(l).launches);
   SM_TRY(lab_print_values(l));
-  SM_TRY(lab_compare(l, "d", expression_on_ref(l)));
+  SM_TRY(lab_compare(l, "d", lab_expression_on_ref(l)));
   lab_report(l);
   if (lab_computes(l)) check_exp(l);
   return lab_close(l);
@@ -69,7 +61,7 @@ smelt_status lab_drop(lab *l) {
   lab_mark("from_host x3");
   smelt_tensor *a = lab_input(l, l->ctx, 0), *b = lab_input(l, l->ctx, 1), *c = lab_input(l, l->ctx, 2);
   lab_mark("let d = exp(ref(a)*ref(b) + ref(c))");
-  smelt_tensor *d = expression(smelt_ref(a), smelt_ref(b), smelt_ref(c));
+  smelt_tensor *d = lab_expression(smelt_ref(a), smelt_ref(b), smelt_ref(c));
   lab_mark("drop(d)");
   smelt_drop(d);
   lab_mark("sync()");
