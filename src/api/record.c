@@ -37,7 +37,7 @@ static void fold_steps(const sm_expr *expr, const sm_inferred *inferred, sm_word
               : arg->kind == SM_ARG_STEP  ? (const void *)&steps[arg->index]
                                           : (const void *)&arg->literal;
     }
-    sm_kop_eval(step->kop, step->args[step->n_args - 1].dtype, step->dtype)(1, &steps[s], in);
+    sm_kop_eval(step->kop, step->args[step->n_args - 1].dtype, step->dtype)(1, &steps[s], in, 0);
   }
   const sm_expr_arg *r = &expr->result;
   *result = r->kind == SM_ARG_OPERAND ? inferred->scalar[r->index]

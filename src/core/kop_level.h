@@ -10,20 +10,52 @@
 #include "core/functions_gen.h"
 #include "core/kops.h"
 
+/* Of a block's lanes, which are vectorised: operands and result may be the same
+ * array, but no lane reads what another writes. */
+#ifdef __clang__
+#pragma clang diagnostic ignored "-Wpass-failed" /* some bodies have no vector form */
+#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
+#define LANE(arity, R, A, B, C, value) \
+  A a = pa[i];                         \
+  B b = (arity) > 1 ? pb[i] : (B)0;    \
+  C c = (arity) > 2 ? pc[i] : (C)0;    \
+  (void)a, (void)b, (void)c;           \
+  o[i] = (R)(value);
+
+/* The loop `name` for operands of types A, B and C, as many as `arity`. Uniform
+ * operands stay where they are from block to block. The rest of a last block is no
+ * vector code (the statement that is empty sees to it), which would triple the size
+ * for what is one element most of the time. */
+#define DEFINE_LOOP(name, arity, R, A, B, C, value)                                        \
+  static void name(size_t n, void *out, const void *const *in, unsigned uniform) {         \
+    R *o = out;                                                                            \
+    const A *pa = in[0];                                                                   \
+    const B *pb = (arity) > 1 ? in[1] : NULL;                                              \
+    const C *pc = (arity) > 2 ? in[2] : NULL;                                              \
+    const size_t sa = uniform & 1 ? 0 : SM_KOP_BLOCK, sb = uniform & 2 ? 0 : SM_KOP_BLOCK; \
+    const size_t sc = uniform & 4 ? 0 : SM_KOP_BLOCK;                                      \
+    for (; n >= SM_KOP_BLOCK; n -= SM_KOP_BLOCK, o += SM_KOP_BLOCK) {                      \
+      INDEPENDENT                                                                          \
+      for (size_t i = 0; i < SM_KOP_BLOCK; i++) {                                          \
+        LANE(arity, R, A, B, C, value)                                                     \
+      }                                                                                    \
+      pa += sa;                                                                            \
+      if ((arity) > 1) pb += sb;                                                           \
+      if ((arity) > 2) pc += sc;                                                           \
+    }                                                                                      \
+    for (size_t i = 0; i < n; i++) {                                                       \
+      LANE(arity, R, A, B, C, value)                                                       \
+      __asm__ volatile("");                                                                \
+    }                                                                                      \
+  }
+
 /* The name of a loop: kop and dtype. */
 #define LOOP(id) KOP_CAT(loop_##id, D)
-#define DECLARE_LOOP(id, R, body)                                    \
-  static void LOOP(id)(size_t n, void *out, const void *const *in) { \
-    R *o = out;                                                      \
-    const T *pa = in[0];                                             \
-    const T *pb = ARITY_##id > 1 ? in[1] : pa;                       \
-    const T *pc = ARITY_##id > 2 ? in[2] : pa;                       \
-    for (size_t i = 0; i < n; i++) {                                 \
-      T a = pa[i], b = pb[i], c = pc[i];                             \
-      (void)a, (void)b, (void)c;                                     \
-      o[i] = (R)(body);                                              \
-    }                                                                \
-  }
+#define DECLARE_LOOP(id, R, body) DEFINE_LOOP(LOOP(id), ARITY_##id, R, T, T, T, body)
 enum {
 #define KOP(id, name, arity, result, cost) ARITY_##id = arity,
 #include "core/kops_rows.h"

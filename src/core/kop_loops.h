@@ -30,22 +30,13 @@
 #include "core/kops_rows.h"
 
 /* --- Choice ------------------------------------------------------------------ */
-static void LOOP(SELECT)(size_t n, void *out, const void *const *in) {
-  T *o = out;
-  const bool *a = in[0];
-  const T *b = in[1], *c = in[2];
-  for (size_t i = 0; i < n; i++) o[i] = a[i] ? b[i] : c[i];
-}
+DEFINE_LOOP(LOOP(SELECT), 3, T, bool, T, T, a ? b : c)
 
 /* --- Casts to this type -------------------------------------------------------- */
-#define DECLARE_CAST(id, ctype, kind, value)                                              \
-  static void KOP_CAT(KOP_CAT(cast, id), D)(size_t n, void *out, const void *const *in) { \
-    T *o = out;                                                                           \
-    const ctype *a = in[0];                                                               \
-    for (size_t i = 0; i < n; i++) o[i] = CAST_BODY(kind, value);                         \
-  }
-#define DTYPE(id, value, name, ctype, kind, npy) DECLARE_CAST(id, ctype, kind, a[i])
-#define HALF_DTYPE(id, value, name, ctype, kind, npy) DECLARE_CAST(id, ctype, kind, WIDEN_##id(a[i]))
+#define DECLARE_CAST(id, ctype, kind, value) \
+  DEFINE_LOOP(KOP_CAT(KOP_CAT(cast, id), D), 1, T, ctype, bool, bool, CAST_BODY(kind, value))
+#define DTYPE(id, value, name, ctype, kind, npy) DECLARE_CAST(id, ctype, kind, a)
+#define HALF_DTYPE(id, value, name, ctype, kind, npy) DECLARE_CAST(id, ctype, kind, WIDEN_##id(a))
 #include "smelt/dtype.def"
 #undef DTYPE
 
@@ -55,24 +46,15 @@ static sm_kop_loop *const KOP_CAT(casts, D)[SM_DTYPE_LIMIT] = {
 #undef DTYPE
 };
 
-static void LOOP(BITCAST)(size_t n, void *out, const void *const *in) { memmove(out, in[0], n * sizeof(T)); }
+DEFINE_LOOP(LOOP(BITCAST), 1, T, T, bool, bool, a)
 
 /* --- Random bits to the unit interval -------------------------------------------- */
+#define UNIT_VALUE(F) ((F)(a >> (64 - UNIT_BITS)) * ((F)1 / (F)((uint64_t)1 << UNIT_BITS)))
 #ifdef CLASS_FLOAT
-static void KOP_CAT(loop_unit, D)(size_t n, void *out, const void *const *in) {
-  T *o = out;
-  const uint64_t *a = in[0];
-  const T scale = (T)1 / (T)((uint64_t)1 << UNIT_BITS);
-  for (size_t i = 0; i < n; i++) o[i] = (T)(a[i] >> (64 - UNIT_BITS)) * scale;
-}
+DEFINE_LOOP(KOP_CAT(loop_unit, D), 1, T, uint64_t, bool, bool, UNIT_VALUE(T))
 #endif
 #ifdef CLASS_HALF
-static void KOP_CAT(loop_unit, D)(size_t n, void *out, const void *const *in) {
-  T *o = out;
-  const uint64_t *a = in[0];
-  const float scale = 1.0f / (float)(1 << UNIT_BITS);
-  for (size_t i = 0; i < n; i++) o[i] = NARROW((float)(a[i] >> (64 - UNIT_BITS)) * scale);
-}
+DEFINE_LOOP(KOP_CAT(loop_unit, D), 1, T, uint64_t, bool, bool, NARROW(UNIT_VALUE(float)))
 #endif
 
 /* --- The table --------------------------------------------------------------------- */
@@ -106,4 +88,5 @@ static sm_kop_loop *const KOP_CAT(loops, D)[SM_KOP_COUNT] = {
 #undef DECLARE_SAME
 #undef DECLARE_TEST
 #undef DECLARE_CAST
+#undef UNIT_VALUE
 #undef ENTER

@@ -37,7 +37,10 @@ const sm_kop_info *sm_kop_info_of(sm_kop kop);
 /* The kop of that name (of `n` characters), SM_KOP_NONE if there is none. */
 sm_kop sm_kop_find(const char *name, size_t n);
 
-typedef void sm_kop_loop(size_t n, void *out, const void *const *in);
+/* Bit k of `uniform`: operand k has one value, of which only SM_KOP_BLOCK copies (or
+ * n, if that is less) are there. */
+enum { SM_KOP_BLOCK = 64 };
+typedef void sm_kop_loop(size_t n, void *out, const void *const *in, unsigned uniform);
 
 /* The loop for operands of dtype `in` (for SELECT: that of the two choices) and
  * a result of dtype `out`; NULL if the kop does not exist for them. It runs on

@@ -11,10 +11,12 @@
 #include "drivers/ir_kernel.h"
 #include "rt/padded_tail.h"
 
-/* What this driver compiles: the IR, and code unless it is interpreted. */
+/* What this driver compiles: the IR, and code or a program to interpret. */
 typedef struct cpu_kernel {
   struct sm_kernel base;
   sm_code code; /* no entry: interpreted */
+  sm_kir_kernel hoisted;
+  sm_kir_program program; /* of `hoisted` */
 } cpu_kernel;
 
 /* Elements of the interpreter's vectors: operands of a step stay in the
@@ -100,9 +102,23 @@ static void free_data(sm_device *device, void *data, size_t bytes) {
 
 /* --- Kernels ------------------------------------------------------------------------------ */
 
+static smelt_status prepare(const sm_device *device, const sm_kir_kernel *ir, cpu_kernel *kernel,
+                            smelt_error *err) {
+  const sm_cpu_device *cpu = device->state;
+  SM_TRY(sm_kir_hoist(ir, &kernel->hoisted, err));
+  smelt_status status = sm_kir_prepare(&kernel->hoisted, cpu->level, &kernel->program, err);
+  if (status != SMELT_OK) sm_kir_free(&kernel->hoisted);
+  return status;
+}
+
 static smelt_status interpret(sm_device *device, sm_kir_kernel *ir, sm_kernel **out, smelt_error *err) {
   cpu_kernel *kernel = sm_calloc(device->allocator, 1, sizeof *kernel);
   if (!kernel) return sm_error_memory(err, "a kernel");
+  smelt_status status = prepare(device, ir, kernel, err);
+  if (status != SMELT_OK) {
+    sm_free(device->allocator, kernel, sizeof *kernel);
+    return status;
+  }
   kernel->base.ir = *ir;
   *out = &kernel->base;
   return SMELT_OK;
@@ -111,15 +127,22 @@ static smelt_status interpret(sm_device *device, sm_kir_kernel *ir, sm_kernel **
 static smelt_status compile(sm_device *device, sm_kir_kernel *ir, sm_kernel **out, smelt_error *err) {
   sm_code code;
   SM_TRY(sm_cpu_code(device, ir, &code, err));
-  smelt_status status = interpret(device, ir, out, err);
-  if (status == SMELT_OK) ((cpu_kernel *)*out)->code = code;
-  else sm_code_free(&code);
-  return status;
+  cpu_kernel *kernel = sm_calloc(device->allocator, 1, sizeof *kernel);
+  if (!kernel) {
+    sm_code_free(&code);
+    return sm_error_memory(err, "a kernel");
+  }
+  kernel->base.ir = *ir;
+  kernel->code = code;
+  *out = &kernel->base;
+  return SMELT_OK;
 }
 
 static void release(sm_device *device, sm_kernel *kernel) {
   cpu_kernel *k = (cpu_kernel *)kernel;
   sm_code_free(&k->code);
+  sm_kir_program_free(&k->program);
+  if (!k->code.entry) sm_kir_free(&k->hoisted);
   sm_kir_free(&k->base.ir);
   sm_free(device->allocator, k, sizeof *k);
 }
@@ -131,8 +154,8 @@ typedef struct running {
   const cpu_kernel *kernel;
   const sm_launch *launch;
   const sm_kir_span *buffers;
-  sm_cpu_level level;
   void *data[SM_CPU_MAX_BINDINGS]; /* of compiled kernels */
+  bool streaming;                  /* of interpreted kernels */
   smelt_error *err;
   atomic_bool failed; /* of interpreted kernels: the first failure has `err` */
 } running;
@@ -151,8 +174,8 @@ static void run_interpreted(void *user, int64_t begin, int64_t end) {
                       .n_table = (int64_t)r->launch->n_table,
                       .begin = begin,
                       .end = end,
-                      .level = r->level};
-  if (sm_kir_eval(&r->kernel->base.ir, &call, &err) == SMELT_OK) return;
+                      .streaming = r->streaming};
+  if (sm_kir_run(&r->kernel->program, &call, &err) == SMELT_OK) return;
   if (!atomic_exchange(&r->failed, true)) *r->err = err;
 }
 
@@ -195,10 +218,23 @@ static smelt_status run_tail(void *user, const sm_kir_span *buffers, int64_t beg
   return run_job(t->device, t->r, begin, end, 1);
 }
 
+/* Whether the launch touches more than the caches hold, and overwrites nothing that
+ * it reads. Compiled kernels have been told when they were made. */
+static bool should_stream(const sm_profile *profile, const sm_kir_kernel *ir, const sm_launch *l) {
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < l->n_buffers; i++) {
+    bytes += l->buffers[i].bytes;
+    for (size_t j = 0; j < l->n_buffers && ir->buffers.items[i].written; j++) {
+      if (j != i && l->buffers[j].data == l->buffers[i].data) return false;
+    }
+  }
+  return profile->cache_bytes && bytes > profile->cache_bytes + profile->cache_bytes / 2;
+}
+
 static smelt_status launch(sm_device *device, sm_kernel *kernel, const sm_launch *l, smelt_error *err) {
   smelt_error own;
   running r = {.kernel = (cpu_kernel *)kernel, .launch = l, .buffers = l->buffers, .err = err ? err : &own};
-  r.level = ((const sm_cpu_device *)device->state)->level;
+  if (!r.kernel->code.entry) r.streaming = should_stream(device->profile, &kernel->ir, l);
   int64_t end = l->padded ? sm_launch_whole(l) : l->work_items;
   SM_TRY(run_job(device, &r, 0, end, l->cost_ns));
   if (!l->padded) return SMELT_OK;

@@ -80,7 +80,7 @@ static void run_steps(const sm_expr *expr, int64_t begin, size_t n, tile *t) {
     const void *in[SM_EXPR_ARGS];
     for (int k = 0; k < step->n_args; k++) in[k] = argument(&step->args[k], begin, n, t, k);
     smelt_dtype dtype = step->args[step->n_args - 1].dtype;
-    sm_kop_eval(step->kop, dtype, step->dtype)(n, t->steps[s], in);
+    sm_kop_eval(step->kop, dtype, step->dtype)(n, t->steps[s], in, 0);
   }
 }
 

@@ -168,12 +168,24 @@ void sm_kir_print(sm_text *text, const sm_kir_kernel *k);
 sm_hash sm_kir_hash(const sm_kir_kernel *k);
 
 /* --- Changing ----------------------------------------------------------------- */
+/* Steps of making a kernel of another one: its name and arguments; one instruction
+ * whose arguments are renamed (kir_builder.c). */
+void sm_kir_copy_signature(const sm_kir_kernel *in, sm_kir_kernel *out);
+int32_t sm_kir_copy(sm_kir_kernel *k, const sm_kir_ins *ins, const int32_t *renamed);
+
 /* kir_expand.c: makes `out` of `in` with each function (core/functions.h) replaced
  * by its steps, so that only primitives are left; all results keep their bits.
  * ERR_MEMORY, and `out` is then empty. */
 smelt_status sm_kir_expand(const sm_kir_kernel *in, sm_kir_kernel *out, smelt_error *err);
+/* kir_hoist.c: makes `out` of `in` with what is the same in all rounds of loops
+ * computed once, at the beginning. ERR_MEMORY, and `out` is then empty. */
+smelt_status sm_kir_hoist(const sm_kir_kernel *in, sm_kir_kernel *out, smelt_error *err);
 
-/* --- Running (kir_eval.c) ----------------------------------------------------------- */
+/* --- Running (kir_eval.c) -----------------------------------------------------------
+ * A *program* is a kernel made ready to run many times, by many threads: it knows
+ * the loop of each scalar operation and where values are kept. Every access is
+ * checked before it is made, so that running is the oracle too; with vectors of some
+ * hundred lanes checking costs nothing. */
 typedef struct sm_kir_span {
   void *data;
   size_t bytes;
@@ -185,11 +197,24 @@ typedef struct sm_kir_call {
   const sm_word *scalars; /* the arguments, then the table */
   int64_t n_table;
   int64_t begin, end; /* the chunk */
-  sm_cpu_level level; /* of the loops that are run; 0: of any processor */
+  bool streaming;     /* what goes to arguments, vector by vector, bypasses the caches */
 } sm_kir_call;
 
-/* Runs the kernel. ERR_MEMORY; ERR_INTERNAL if it reads or writes outside a
- * buffer, which is checked for every access: this is the oracle. */
+typedef struct sm_kir_program {
+  const sm_kir_kernel *k;
+  struct sm_kir_op *ops; /* by instruction */
+  size_t value_bytes;    /* of all places together */
+  size_t n_loops;
+} sm_kir_program;
+
+/* With the instructions of `level`. The kernel stays the caller's and must outlive
+ * the program. ERR_MEMORY. */
+smelt_status sm_kir_prepare(const sm_kir_kernel *k, sm_cpu_level level, sm_kir_program *out,
+                            smelt_error *err);
+void sm_kir_program_free(sm_kir_program *p); /* also of one that is all zeros */
+/* ERR_MEMORY; ERR_INTERNAL if it would read or write outside a buffer. */
+smelt_status sm_kir_run(const sm_kir_program *p, const sm_kir_call *call, smelt_error *err);
+/* Both, for a kernel that is run once, on any processor. */
 smelt_status sm_kir_eval(const sm_kir_kernel *k, const sm_kir_call *call, smelt_error *err);
 
 #endif

@@ -2,6 +2,8 @@
  *
  * Building kernels. Adders never judge: what does not fit the record becomes a
  * number the verifier refuses. */
+#include <string.h>
+
 #include "base/error.h"
 #include "kir/kir.h"
 
@@ -187,6 +189,25 @@ void sm_kir_prefetch(sm_kir_kernel *k, int buffer, int32_t index, int width) {
 
 void sm_kir_fence(sm_kir_kernel *k) {
   (void)add(k, make_leaf(SM_KIR_FENCE, (sm_kir_type){SMELT_DTYPE_NONE, 0}));
+}
+
+int32_t sm_kir_copy(sm_kir_kernel *k, const sm_kir_ins *ins, const int32_t *renamed) {
+  sm_kir_ins copy = *ins;
+  for (int a = 0; a < SM_KIR_ARGS; a++) {
+    if (copy.args[a] != SM_KIR_NONE) copy.args[a] = renamed[copy.args[a]];
+  }
+  return add(k, copy);
+}
+
+void sm_kir_copy_signature(const sm_kir_kernel *in, sm_kir_kernel *out) {
+  sm_kir_init(out, in->allocator);
+  memcpy(out->name, in->name, sizeof out->name);
+  out->n_sizes = in->n_sizes;
+  for (size_t i = 0; i < in->buffers.len; i++) {
+    bool ok = sm_vec_push(out->allocator, &out->buffers, in->buffers.items[i]);
+    (void)pushed(out, ok, out->buffers.len);
+  }
+  for (size_t i = 0; i < in->scalars.len; i++) (void)sm_kir_add_scalar(out, in->scalars.items[i]);
 }
 
 smelt_status sm_kir_built(const sm_kir_kernel *k, smelt_error *err) {

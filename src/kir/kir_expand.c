@@ -91,35 +91,16 @@ static int32_t add_function(expander *e, const sm_function *f, const sm_kir_ins 
   return values[f->arity + f->n_steps - 1];
 }
 
-static int32_t add_copy(expander *e, const sm_kir_ins *ins) {
-  sm_kir_ins copy = *ins;
-  for (int a = 0; a < SM_KIR_ARGS; a++) {
-    if (copy.args[a] != SM_KIR_NONE) copy.args[a] = e->renamed[copy.args[a]];
-  }
-  if (!sm_vec_push(e->out->allocator, &e->out->ins, copy)) e->out->failed = true;
-  return (int32_t)e->out->ins.len - 1;
-}
-
 static void add_instructions(expander *e) {
   for (size_t i = 0; i < e->in->ins.len && !e->out->failed; i++) {
     const sm_kir_ins *ins = &e->in->ins.items[i];
     const sm_function *f = function_of(e->in, ins);
-    e->renamed[i] = f ? add_function(e, f, ins) : add_copy(e, ins);
+    e->renamed[i] = f ? add_function(e, f, ins) : sm_kir_copy(e->out, ins, e->renamed);
   }
-}
-
-static void copy_signature(const sm_kir_kernel *in, sm_kir_kernel *out) {
-  sm_kir_init(out, in->allocator);
-  memcpy(out->name, in->name, sizeof out->name);
-  out->n_sizes = in->n_sizes;
-  for (size_t i = 0; i < in->buffers.len; i++) {
-    if (!sm_vec_push(out->allocator, &out->buffers, in->buffers.items[i])) out->failed = true;
-  }
-  for (size_t i = 0; i < in->scalars.len; i++) (void)sm_kir_add_scalar(out, in->scalars.items[i]);
 }
 
 smelt_status sm_kir_expand(const sm_kir_kernel *in, sm_kir_kernel *out, smelt_error *err) {
-  copy_signature(in, out);
+  sm_kir_copy_signature(in, out);
   size_t bytes = in->ins.len * sizeof(int32_t);
   expander e = {.in = in, .out = out, .renamed = sm_alloc(in->allocator, bytes)};
   if (bytes && !e.renamed) out->failed = true;

@@ -139,7 +139,7 @@ static bool is_beyond(const unary *f, float x, float got) {
 
 static void measure_batch(const unary *f, sm_kop_loop *loop, const float *x, size_t n, worst *w) {
   float got[BATCH];
-  loop(n, got, (const void *const[]){x});
+  loop(n, got, (const void *const[]){x}, 0);
   for (size_t i = 0; i < n; i++) {
     if (is_beyond(f, x[i], got[i])) continue;
     note(w, error_f32(got[i], f->f32_truth((double)x[i])), (double)x[i], 0);
@@ -197,7 +197,7 @@ static worst measure_unary_f64(const unary *f) {
   uint64_t state = 1;
   for (int i = 0; i < SAMPLES; i++) {
     double x = sample_unary(f, &state), got;
-    loop(1, &got, (const void *const[]){&x});
+    loop(1, &got, (const void *const[]){&x}, 0);
     note(&w, error_of((long double)got, f->f64_truth((long double)x), DBL_MANT_DIG, DBL_MIN_EXP - 1), x, 0);
   }
   return w;
@@ -233,7 +233,7 @@ static worst measure_binary_f32(const binary *f) {
     double a, b;
     sample_pair(f, &state, 149, &a, &b);
     float x = (float)a, y = (float)b, got;
-    loop(1, &got, (const void *const[]){&x, &y});
+    loop(1, &got, (const void *const[]){&x, &y}, 0);
     note(&w, error_f32(got, f->f32_truth((double)x, (double)y)), (double)x, (double)y);
   }
   return w;
@@ -246,7 +246,7 @@ static worst measure_binary_f64(const binary *f) {
   for (int i = 0; i < SAMPLES; i++) {
     double x, y, got;
     sample_pair(f, &state, 1074, &x, &y);
-    loop(1, &got, (const void *const[]){&x, &y});
+    loop(1, &got, (const void *const[]){&x, &y}, 0);
     long double truth = f->f64_truth((long double)x, (long double)y);
     note(&w, error_of((long double)got, truth, DBL_MANT_DIG, DBL_MIN_EXP - 1), x, y);
   }

@@ -210,7 +210,7 @@ static double apply_in(smelt_dtype dtype, sm_kop kop, double a, double b, double
     words[i] = (sm_word){.F64 = operands[i]};
     if (dtype == SMELT_F32) words[i].F32 = (float)operands[i];
   }
-  sm_kop_eval(kop, dtype, dtype)(1, &result, (const void *const[]){&words[0], &words[1], &words[2]});
+  sm_kop_eval(kop, dtype, dtype)(1, &result, (const void *const[]){&words[0], &words[1], &words[2]}, 0);
   return dtype == SMELT_F32 ? (double)result.F32 : result.F64;
 }
 
@@ -409,11 +409,11 @@ TEST(ldexp_rounds_once) {
 TEST(bitcast_keeps_the_bits) {
   float one = 1;
   uint32_t bits;
-  sm_kop_eval(SM_KOP_BITCAST, SMELT_F32, SMELT_U32)(1, &bits, (const void *const[]){&one});
+  sm_kop_eval(SM_KOP_BITCAST, SMELT_F32, SMELT_U32)(1, &bits, (const void *const[]){&one}, 0);
   CHECK_I64(bits, 0x3f800000);
   int64_t minus = -1;
   uint64_t ones;
-  sm_kop_eval(SM_KOP_BITCAST, SMELT_I64, SMELT_U64)(1, &ones, (const void *const[]){&minus});
+  sm_kop_eval(SM_KOP_BITCAST, SMELT_I64, SMELT_U64)(1, &ones, (const void *const[]){&minus}, 0);
   CHECK(ones == UINT64_MAX);
 }
 

@@ -191,8 +191,8 @@ TEST(every_level_converts_alike) {
     for (int i = 0; i < EDGES; i++) expected[i] = from_f32(f, edges[i]);
     for (int level = 0; level < SM_CPU_LEVEL_COUNT; level++) {
       if (!sm_cpu_supports((sm_cpu_level)level)) continue;
-      sm_kop_eval_level((sm_cpu_level)level, SM_KOP_CAST, SMELT_F32, f->dtype)(EDGES, got,
-                                                                               (const void *const[]){edges});
+      sm_kop_eval_level((sm_cpu_level)level, SM_KOP_CAST, SMELT_F32, f->dtype)(
+          EDGES, got, (const void *const[]){edges}, 0);
       CHECK(memcmp(got, expected, sizeof got) == 0);
     }
   }

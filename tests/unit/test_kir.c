@@ -785,9 +785,9 @@ static bool gets_by_with(int n) {
 TEST(memory_runs_out) {
   int n = 0;
   while (!gets_by_with(n)) n++;
-  /* Buffers, scalars, instructions twice, verifier, evaluator: offsets, lists and
-   * the block. */
-  CHECK_I64(n, 8);
+  /* Buffers, scalars, instructions twice, verifier, evaluator: places,
+   * operations, lists and the block. */
+  CHECK_I64(n, 9);
 }
 
 /* After a failure adders answer 0 and nothing else happens. */

@@ -18,7 +18,7 @@ static double apply_in(smelt_dtype dtype, sm_kop kop, double a, double b) {
   }
   sm_kop_loop *loop = sm_kop_eval(kop, dtype, dtype);
   CHECK(loop != NULL);
-  loop(1, &result, (const void *const[]){&x, &y});
+  loop(1, &result, (const void *const[]){&x, &y}, 0);
   return dtype == SMELT_F32 ? (double)result.F32 : result.F64;
 }
 
@@ -160,8 +160,8 @@ TEST(sigmoid_does_not_overflow) {
 static bool test_of(sm_kop kop, double a, double b) {
   bool result[2];
   float fa = (float)a, fb = (float)b;
-  sm_kop_eval(kop, SMELT_F64, SMELT_BOOL)(1, &result[0], (const void *const[]){&a, &b});
-  sm_kop_eval(kop, SMELT_F32, SMELT_BOOL)(1, &result[1], (const void *const[]){&fa, &fb});
+  sm_kop_eval(kop, SMELT_F64, SMELT_BOOL)(1, &result[0], (const void *const[]){&a, &b}, 0);
+  sm_kop_eval(kop, SMELT_F32, SMELT_BOOL)(1, &result[1], (const void *const[]){&fa, &fb}, 0);
   CHECK(result[0] == result[1]);
   return result[0];
 }
@@ -183,13 +183,13 @@ TEST(tests) {
 
 static sm_scalar cast_f64(double v, smelt_dtype to) {
   sm_word result;
-  sm_kop_eval(SM_KOP_CAST, SMELT_F64, to)(1, &result, (const void *const[]){&v});
+  sm_kop_eval(SM_KOP_CAST, SMELT_F64, to)(1, &result, (const void *const[]){&v}, 0);
   return sm_scalar_of(to, &result);
 }
 
 static sm_scalar cast_f32(float v, smelt_dtype to) {
   sm_word result;
-  sm_kop_eval(SM_KOP_CAST, SMELT_F32, to)(1, &result, (const void *const[]){&v});
+  sm_kop_eval(SM_KOP_CAST, SMELT_F32, to)(1, &result, (const void *const[]){&v}, 0);
   return sm_scalar_of(to, &result);
 }
 

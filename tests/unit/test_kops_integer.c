@@ -49,7 +49,7 @@ static sm_word apply(sm_kop kop, smelt_dtype in, smelt_dtype out, sm_word a, sm_
   sm_word result = {.bits = 0};
   sm_kop_loop *loop = sm_kop_eval(kop, in, out);
   CHECK(loop != NULL);
-  loop(1, &result, (const void *const[]){&a, &b, &b});
+  loop(1, &result, (const void *const[]){&a, &b, &b}, 0);
   return result;
 }
 

@@ -137,62 +137,92 @@ TEST(names_lead_back) {
 
 /* --- Loops ----------------------------------------------------------------------------- */
 
-enum { LANES = 37 };
+/* Two blocks and some more. */
+enum { LANES = 2 * SM_KOP_BLOCK + 37 };
 
 /* Operands that are valid for every dtype: small numbers, bools 0 and 1. */
 static void fill(smelt_dtype dtype, int seed, char *to) {
   for (int i = 0; i < LANES; i++) {
     sm_word word = {.bits = 0};
     int64_t v = (i * 7 + seed) % (dtype == SMELT_BOOL ? 2 : 5);
-    sm_kop_eval(SM_KOP_CAST, SMELT_I64, dtype)(1, &word, (const void *const[]){&v});
+    sm_kop_eval(SM_KOP_CAST, SMELT_I64, dtype)(1, &word, (const void *const[]){&v}, 0);
     memcpy(to + (size_t)i * smelt_dtype_size(dtype), &word, smelt_dtype_size(dtype));
   }
 }
 
+/* The same with one value in the operands of `uniform`, of which a block is there. */
+static void check_uniform(sm_kop_loop *loop, const void *const *operands, const size_t *sizes,
+                          size_t out_size, unsigned uniform) {
+  static char blocks[3][SM_KOP_BLOCK * 8], whole[LANES * 8], single[LANES * 8];
+  const void *in[3];
+  for (int k = 0; k < 3; k++) {
+    in[k] = uniform >> k & 1 ? blocks[k] : operands[k];
+    for (size_t i = 0; i < SM_KOP_BLOCK; i++) memcpy(blocks[k] + i * sizes[k], operands[k], sizes[k]);
+  }
+  loop(LANES, whole, in, uniform);
+  for (size_t i = 0; i < LANES; i++) {
+    const void *at[3];
+    for (int k = 0; k < 3; k++) {
+      size_t lane = uniform >> k & 1 ? 0 : i;
+      at[k] = (const char *)operands[k] + lane * sizes[k];
+    }
+    loop(1, single + i * out_size, at, uniform);
+  }
+  CHECK(memcmp(whole, single, LANES * out_size) == 0);
+}
+
 /* All elements at once, one by one, and over the first operand must agree. */
-static void check_loop(sm_kop kop, smelt_dtype in, smelt_dtype out) {
+static void check_loop(sm_cpu_level level, sm_kop kop, smelt_dtype in, smelt_dtype out) {
   char operands[3][LANES * 8], whole[LANES * 8 + 1], single[LANES * 8];
   bool select = sm_kop_info_of(kop)->result == SM_RESULT_SELECT;
   size_t size = smelt_dtype_size(in), out_size = smelt_dtype_size(out), mask = select ? 1 : size;
   for (int k = 0; k < 3; k++) fill(k == 0 && select ? SMELT_BOOL : in, k + 1, operands[k]);
-  sm_kop_loop *loop = sm_kop_eval(kop, in, out);
+  sm_kop_loop *loop = sm_kop_eval_level(level, kop, in, out);
   whole[LANES * out_size] = 'x';
-  loop(LANES, whole, (const void *const[]){operands[0], operands[1], operands[2]});
+  loop(LANES, whole, (const void *const[]){operands[0], operands[1], operands[2]}, 0);
   CHECK(whole[LANES * out_size] == 'x');
   for (size_t i = 0; i < LANES; i++) {
     const void *at[] = {operands[0] + i * mask, operands[1] + i * size, operands[2] + i * size};
-    loop(1, single + i * out_size, at);
+    loop(1, single + i * out_size, at, 0);
   }
   CHECK(memcmp(whole, single, LANES * out_size) == 0);
+  for (unsigned uniform = 1; uniform < 1u << sm_kop_info_of(kop)->arity; uniform++) {
+    const void *const all[] = {operands[0], operands[1], operands[2]};
+    check_uniform(loop, all, (const size_t[]){mask, size, size}, out_size, uniform);
+  }
   if (mask != out_size) return;
-  loop(LANES, operands[0], (const void *const[]){operands[0], operands[1], operands[2]});
+  loop(LANES, operands[0], (const void *const[]){operands[0], operands[1], operands[2]}, 0);
   CHECK(memcmp(whole, operands[0], LANES * out_size) == 0);
 }
 
-TEST(loops_treat_every_element_alike) {
+static void check_loops(sm_cpu_level level) {
   for (int k = 1; k < SM_KOP_COUNT; k++) {
     for (int in = 0; in < SM_DTYPE_LIMIT; in++) {
       for (int out = 0; out < SM_DTYPE_LIMIT; out++) {
         smelt_dtype i = (smelt_dtype)in, o = (smelt_dtype)out;
-        if (sm_kop_eval((sm_kop)k, i, o)) check_loop((sm_kop)k, i, o);
+        if (sm_kop_eval((sm_kop)k, i, o)) check_loop(level, (sm_kop)k, i, o);
       }
     }
   }
+}
+
+TEST(loops_treat_every_element_alike) {
+  for (int level = SM_CPU_BASELINE; level <= (int)sm_cpu_detect(); level++) check_loops((sm_cpu_level)level);
 }
 
 TEST(bools) {
   for (int v = 0; v < 4; v++) {
     bool a = v & 1, b = v >> 1, result;
     const void *const in[] = {&a, &b};
-    sm_kop_eval(SM_KOP_AND, SMELT_BOOL, SMELT_BOOL)(1, &result, in);
+    sm_kop_eval(SM_KOP_AND, SMELT_BOOL, SMELT_BOOL)(1, &result, in, 0);
     CHECK(result == (a && b));
-    sm_kop_eval(SM_KOP_OR, SMELT_BOOL, SMELT_BOOL)(1, &result, in);
+    sm_kop_eval(SM_KOP_OR, SMELT_BOOL, SMELT_BOOL)(1, &result, in, 0);
     CHECK(result == (a || b));
-    sm_kop_eval(SM_KOP_XOR, SMELT_BOOL, SMELT_BOOL)(1, &result, in);
+    sm_kop_eval(SM_KOP_XOR, SMELT_BOOL, SMELT_BOOL)(1, &result, in, 0);
     CHECK(result == (a != b));
-    sm_kop_eval(SM_KOP_NOT, SMELT_BOOL, SMELT_BOOL)(1, &result, in);
+    sm_kop_eval(SM_KOP_NOT, SMELT_BOOL, SMELT_BOOL)(1, &result, in, 0);
     CHECK(result == !a);
-    sm_kop_eval(SM_KOP_EQ, SMELT_BOOL, SMELT_BOOL)(1, &result, in);
+    sm_kop_eval(SM_KOP_EQ, SMELT_BOOL, SMELT_BOOL)(1, &result, in, 0);
     CHECK(result == (a == b));
   }
 }
@@ -201,7 +231,7 @@ TEST(bools) {
 
 static uint64_t draw(sm_kop kop, uint64_t index, uint64_t call, uint64_t key) {
   uint64_t result;
-  sm_kop_eval(kop, SMELT_U64, SMELT_U64)(1, &result, (const void *const[]){&index, &call, &key});
+  sm_kop_eval(kop, SMELT_U64, SMELT_U64)(1, &result, (const void *const[]){&index, &call, &key}, 0);
   return result;
 }
 
@@ -229,7 +259,7 @@ TEST(philox_known_answers) {
 
 static double unit(smelt_dtype dtype, uint64_t bits) {
   sm_word result;
-  sm_kop_eval(SM_KOP_UNIT, SMELT_U64, dtype)(1, &result, (const void *const[]){&bits});
+  sm_kop_eval(SM_KOP_UNIT, SMELT_U64, dtype)(1, &result, (const void *const[]){&bits}, 0);
   return sm_scalar_of(dtype, &result).as.f64;
 }
 

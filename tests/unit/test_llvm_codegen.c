@@ -142,7 +142,7 @@ static void check_operation(const sm_code *code, sm_kop kop, smelt_dtype in, sme
     in_loops[a] = data[a] = operands[a];
   }
   data[arity] = actual;
-  sm_kop_eval(kop, in, out)(N, expected, in_loops);
+  sm_kop_eval(kop, in, out)(N, expected, in_loops, 0);
   code->entry(data, NULL, NULL, 0, N);
   size_t size = smelt_dtype_size(out);
   for (size_t i = 0; i < N; i++) {

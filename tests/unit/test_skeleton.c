@@ -146,8 +146,8 @@ static const void *element(const fixture *f, uint32_t v, sm_kir_span *by_value, 
 static double drawn(int64_t index) {
   uint64_t bits, at = (uint64_t)index, call = 7, key = 9;
   double unit;
-  sm_kop_eval(SM_KOP_PHILOX_LO, SMELT_U64, SMELT_U64)(1, &bits, (const void *const[]){&at, &call, &key});
-  sm_kop_eval(SM_KOP_UNIT, SMELT_U64, SMELT_F64)(1, &unit, (const void *const[]){&bits});
+  sm_kop_eval(SM_KOP_PHILOX_LO, SMELT_U64, SMELT_U64)(1, &bits, (const void *const[]){&at, &call, &key}, 0);
+  sm_kop_eval(SM_KOP_UNIT, SMELT_U64, SMELT_F64)(1, &unit, (const void *const[]){&bits}, 0);
   return unit;
 }
 

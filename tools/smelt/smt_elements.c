@@ -38,7 +38,7 @@ static void write_iota(smelt_dtype dtype, size_t count, unsigned char *out) {
   for (size_t from = 0; from < count; from += IOTA_STEP) {
     size_t n = count - from < IOTA_STEP ? count - from : IOTA_STEP;
     for (size_t i = 0; i < n; i++) index[i] = (int64_t)(from + i);
-    cast(n, out + from * smelt_dtype_size(dtype), (const void *const[]){index});
+    cast(n, out + from * smelt_dtype_size(dtype), (const void *const[]){index}, 0);
   }
 }
 
