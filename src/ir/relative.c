@@ -20,9 +20,32 @@ static uint64_t operand_word(const sm_operand *operand) {
   return operand->is_scalar ? (uint64_t)1 << 63 | operand->dtype : operand->use.value;
 }
 
+_Static_assert(SMELT_MAX_RANK <= 16, "four bits for an axis");
+
+static bool names_axes(const sm_op *op) {
+  return op->attrs && !strchr(sm_op_row_of((sm_opcode)op->code)->attrs, 'r');
+}
+
+/* The axes of an operation that names some, four bits each; how many is in the
+ * operation's own word. */
+static uint64_t axes_word(const sm_attrs *attrs) {
+  uint64_t word = 0;
+  for (int i = 0; i < attrs->n; i++) word = word << 4 | (uint64_t)attrs->axes[i];
+  return word;
+}
+
+/* Bits: result 32, operands 8, code 16, axes 8. */
+static uint64_t op_word(const sm_op *op) {
+  uint64_t axes = names_axes(op) ? (uint64_t)op->attrs->n : 0;
+  return axes << 56 | (uint64_t)op->code << 40 | (uint64_t)op->n_operands << 32 | op->out;
+}
+
 static size_t count_words(const sm_segment *segment) {
   size_t words = 1 + segment->values.len;
-  for (size_t i = 0; i < segment->ops.len; i++) words += 1 + (size_t)segment->ops.items[i].n_operands;
+  for (size_t i = 0; i < segment->ops.len; i++) {
+    const sm_op *op = &segment->ops.items[i];
+    words += 1 + (size_t)op->n_operands + names_axes(op);
+  }
   return words;
 }
 
@@ -33,7 +56,8 @@ bool sm_relative_form(const sm_segment *segment, const sm_allocator *allocator, 
   for (size_t v = 0; v < segment->values.len; v++) *word++ = value_word(&segment->values.items[v]);
   for (size_t i = 0; i < segment->ops.len; i++) {
     const sm_op *op = &segment->ops.items[i];
-    *word++ = (uint64_t)op->code << 40 | (uint64_t)op->n_operands << 32 | op->out;
+    *word++ = op_word(op);
+    if (names_axes(op)) *word++ = axes_word(op->attrs);
     for (int k = 0; k < op->n_operands; k++) *word++ = operand_word(&op->operands[k]);
   }
   out->len = (size_t)(word - out->items);

@@ -7,9 +7,10 @@
  * plan cache compares these forms word by word.
  *
  * Vocabulary. Values are numbered by first use, which is how segments number them
- * anyway. The *form* holds operations, dtypes, ranks, which axes have extent 1 (so
- * broadcast patterns follow), which values come from outside and which are alive at
- * the end. It holds no extents, no scalar values, no identities. The *size order*
+ * anyway. The *form* holds operations with the axes that they name, dtypes, ranks,
+ * which axes have extent 1 (so broadcast patterns follow), which values come from
+ * outside and which are alive at the end. It holds no extents, no scalar values, no
+ * ranges, no identities. The *size order*
  * is what a planner may ask about sizes: which values have equal shapes, and the
  * order of the values by bytes. */
 #ifndef SM_IR_RELATIVE_H
