@@ -377,8 +377,10 @@ static const char reference_head[] =
     "`ctx` is a `smelt_context *`, `dtype` a `smelt_dtype`, `rank` an `int`, `dims` a `const int64_t *` to\n"
     "`rank` extents, `axis` an `int`, `axes` a `const int *` to `n_axes` of them or NULL, `ranges` a\n"
     "`const smelt_range *` to `n_ranges` of them, `tensors` a `smelt_tensor *const *` to `n`;\n"
-    "everything else is an operand. Negative axes count from the end. A range is `{start, stop, step}` with the\n"
-    "meaning of Python's `start:stop:step`, where `SMELT_ABSENT` stands for what is left out. In expressions of\n"
+    "everything else is an operand. Negative axes count from the end. A range is `{start, stop, step}` with "
+    "the\n"
+    "meaning of Python's `start:stop:step`, where `SMELT_ABSENT` stands for what is left out. In expressions "
+    "of\n"
     "`smelt eval` the names are the same without `smelt_`.\n";
 
 static void put_signature(FILE *out, const sm_op_row *op) {
