@@ -8,7 +8,8 @@
 /* Every operation that has an element expression. */
 static sm_reason accept(const sm_segment *segment, const sm_op *op) {
   (void)segment;
-  return sm_op_row_of((sm_opcode)op->code)->expr ? SM_REASON_NONE : SM_REASON_VARIANT;
+  bool elementwise = sm_op_row_of((sm_opcode)op->code)->class == SM_CLASS_ELEMENTWISE;
+  return elementwise ? SM_REASON_NONE : SM_REASON_VARIANT;
 }
 
 static const sm_shape *result_shape(const sm_candidate *c, int i) {

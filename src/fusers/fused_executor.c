@@ -142,7 +142,7 @@ static void run_cluster(sm_fused_executor *e, sm_job *job, fused_plan *plan, int
     refuse_cluster(e, job, cluster);
     return;
   }
-  log_block(e, job, cluster);
+  if (!cluster->fuser || !cluster->fuser->apart) log_block(e, job, cluster);
   if (failed) run_apart(e, job, cluster);
   else run_whole(e, job, plan, index);
 }

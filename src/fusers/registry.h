@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The built-in fusers, in order of preference.
+ * The built-in fusers, in order of preference, and behind them what runs views.
  *
  * The five names are fixed; a fuser that is not part of this version is listed
  * with `available` false and takes nothing. */
@@ -9,9 +9,9 @@
 
 #include "plan/fuser.h"
 
-extern const sm_fuser sm_fuser_elementwise;
+extern const sm_fuser sm_fuser_elementwise, sm_fuser_view;
 
-/* NULL-terminated: ElementWise, Matmul, Reduce, ReduceBroadcasted, NHWCRelayout. */
+/* NULL-terminated: ElementWise, Matmul, Reduce, ReduceBroadcasted, NHWCRelayout, View. */
 extern const sm_fuser *const sm_builtin_fusers[];
 
 #endif

@@ -162,7 +162,7 @@ int sm_elementwise_width(const sm_trace *trace, const sm_launch_plan *plan, cons
 sm_launch_size sm_elementwise_launch_size(int width, int64_t work_items, const sm_profile *profile) {
   int64_t vectors = (work_items + width - 1) / width;
   int threads = profile->plane;
-  while (2 * threads <= profile->max_group && 2 * threads <= vectors) threads *= 2;
+  while (threads <= profile->max_group / 2 && threads <= vectors / 2) threads *= 2;
   return (sm_launch_size){(vectors + threads - 1) / threads, threads};
 }
 

@@ -13,6 +13,7 @@ typedef struct skeleton {
   const sm_trace *trace;
   const sm_block *block;
   const sm_block_plan *plan;
+  const int64_t *first; /* of the launch plan */
   sm_elementwise_form form;
   const sm_allocator *allocator;
   sm_kir_kernel *kernel;
@@ -38,6 +39,8 @@ int64_t sm_size_value(const sm_trace *trace, const sm_launch_plan *plan, const s
       return block->dims[source->axis];
     case SM_SIZE_STRIDE:
       return sm_block_plan_strides(block, source->input)[source->axis];
+    case SM_SIZE_FIRST:
+      return plan->first[source->input];
     case SM_SIZE_TRIPS:
       return loop->trips;
     case SM_SIZE_ROW:
@@ -362,7 +365,8 @@ static void begin_inputs(skeleton *s) {
     int64_t stride = sm_block_plan_strides(s->plan, (int32_t)i)[s->plan->rank - 1];
     bool other = stride != 0 && stride != 1 && reads_input(s, (int32_t)i);
     s->inner_stride[i] = other ? add_stride(s, s->plan->rank - 1, i) : SM_KIR_NONE;
-    s->base[i] = SM_KIR_NONE;
+    bool shifted = s->first[i] && reads_input(s, (int32_t)i);
+    s->base[i] = shifted ? add_size(s, SM_SIZE_FIRST, 0, (int32_t)i) : SM_KIR_NONE;
   }
 }
 
@@ -424,6 +428,7 @@ static void emit_blocks(skeleton *s, const sm_launch_plan *plan, sm_arena *arena
   size_t n_inputs = s->trace->inputs.len;
   s->base = sm_arena_zalloc(arena, n_inputs, sizeof *s->base);
   s->inner_stride = sm_arena_zalloc(arena, n_inputs, sizeof *s->inner_stride);
+  s->first = plan->first;
   s->failed = !s->base || !s->inner_stride;
   for (size_t b = 0; b < s->trace->blocks.len && !s->failed && !s->too_large; b++) {
     s->block = &s->trace->blocks.items[b];

@@ -63,6 +63,7 @@ int64_t sm_elementwise_ns(const sm_elementwise_form *form, int64_t work_items, u
 typedef enum sm_size_kind {
   SM_SIZE_EXTENT, /* of `axis` */
   SM_SIZE_STRIDE, /* of `input` along `axis` */
+  SM_SIZE_FIRST,  /* where `input` has the element at the origin */
   SM_SIZE_TRIPS,  /* of the loop */
   SM_SIZE_ROW     /* element of the table where the loop's rows begin */
 } sm_size_kind;

@@ -3,12 +3,13 @@
 
 #include <string.h>
 
-/* Strides of a dense row-major operand, 0 where it is broadcast to `space`. */
-static void broadcast_strides(const sm_shape *space, const sm_shape *operand, int64_t *strides) {
+/* Strides of an operand, 0 where it is broadcast to `space`. */
+static void broadcast_strides(const sm_shape *space, const sm_shape *operand, const sm_layout *layout,
+                              int64_t *strides) {
   int64_t stride = 1;
   for (int axis = space->rank - 1, k = operand->rank - 1; axis >= 0; axis--, k--) {
     int64_t dim = k >= 0 ? operand->dims[k] : 1;
-    strides[axis] = dim == 1 ? 0 : stride;
+    strides[axis] = dim == 1 ? 0 : layout ? layout->strides[k] : stride;
     stride *= dim;
   }
 }
@@ -54,9 +55,47 @@ static void make_scalar_space(sm_block_plan *p, size_t n_inputs) {
   for (size_t i = 0; i < n_inputs; i++) sm_block_plan_strides(p, (int32_t)i)[0] = 0;
 }
 
+/* Puts axis `from` in front of axis `to`. */
+static void bring_forward(sm_block_plan *p, size_t n_inputs, int64_t *order, int from, int to) {
+  for (int axis = from; axis > to; axis--) {
+    int64_t stride = order[axis], dim = p->dims[axis];
+    order[axis] = order[axis - 1];
+    order[axis - 1] = stride;
+    p->dims[axis] = p->dims[axis - 1];
+    p->dims[axis - 1] = dim;
+    for (size_t i = 0; i < n_inputs; i++) {
+      int64_t *strides = sm_block_plan_strides(p, (int32_t)i);
+      stride = strides[axis];
+      strides[axis] = strides[axis - 1];
+      strides[axis - 1] = stride;
+    }
+  }
+}
+
+/* Sorts the axes by the output's strides, the largest first. */
+static void order_axes(sm_block_plan *p, size_t n_inputs, const sm_layout *output) {
+  int64_t order[SMELT_MAX_RANK];
+  memcpy(order, output->strides, sizeof order);
+  for (int to = 0; to < p->rank; to++) {
+    int largest = to;
+    for (int axis = to + 1; axis < p->rank; axis++) {
+      if (order[axis] > order[largest]) largest = axis;
+    }
+    bring_forward(p, n_inputs, order, largest, to);
+  }
+}
+
+/* What the block's outputs have in common; NULL if they are row-major. */
+static const sm_layout *output_layout(const sm_block *block, const sm_operand_layouts *layouts) {
+  for (size_t i = 0; layouts && i < block->steps.len; i++) {
+    if (block->steps.items[i].kind == SM_STEP_WRITE) return layouts->outputs[block->steps.items[i].index];
+  }
+  return NULL;
+}
+
 /* Inputs of other blocks keep zero strides, which merge with anything. */
-static void plan_block(const sm_trace *trace, const sm_segment *segment, const sm_block *block,
-                       bool keep_axes, sm_block_plan *p) {
+static void plan_block(const sm_trace *trace, const sm_segment *segment, const sm_operand_layouts *layouts,
+                       const sm_block *block, bool keep_axes, sm_block_plan *p) {
   const sm_shape *space = sm_block_shape(segment, block);
   p->rank = space->rank;
   for (int axis = 0; axis < p->rank; axis++) p->dims[axis] = space->dims[axis];
@@ -64,29 +103,50 @@ static void plan_block(const sm_trace *trace, const sm_segment *segment, const s
     const sm_step *step = &block->steps.items[i];
     if (step->kind != SM_STEP_READ) continue;
     const sm_value *value = &segment->values.items[trace->inputs.items[step->index].value];
-    broadcast_strides(space, &value->shape, sm_block_plan_strides(p, step->index));
+    broadcast_strides(space, &value->shape, layouts ? layouts->inputs[step->index] : NULL,
+                      sm_block_plan_strides(p, step->index));
   }
+  const sm_layout *output = output_layout(block, layouts);
+  if (output) order_axes(p, trace->inputs.len, output);
   if (!keep_axes) merge_axes(p, trace->inputs.len);
   if (p->rank == 0) make_scalar_space(p, trace->inputs.len);
 }
 
-bool sm_launch_plan_make(const sm_trace *trace, const sm_segment *segment, bool keep_axes, sm_arena *arena,
-                         sm_launch_plan *out) {
+/* Rows of different lengths have no common grain short of the whole. */
+static void find_grain(sm_launch_plan *plan, size_t n_blocks) {
+  plan->grain = 1;
+  for (size_t b = 0; b < n_blocks; b++) {
+    const sm_block_plan *p = &plan->blocks[b];
+    int64_t grain = p->rank == 1 ? 1 : p->dims[p->rank - 1];
+    if (plan->grain == 1) plan->grain = grain;
+    else if (grain != 1 && grain != plan->grain) plan->grain = plan->work_items;
+  }
+}
+
+static void find_firsts(const sm_trace *trace, const sm_operand_layouts *layouts, int64_t *first) {
+  for (size_t i = 0; layouts && i < trace->inputs.len; i++) {
+    int64_t begin, end;
+    if (!layouts->inputs[i]) continue;
+    sm_layout_bounds(layouts->inputs[i], &begin, &end);
+    first[i] = layouts->inputs[i]->offset - begin;
+  }
+}
+
+bool sm_launch_plan_make(const sm_trace *trace, const sm_segment *segment, const sm_operand_layouts *layouts,
+                         bool keep_axes, sm_arena *arena, sm_launch_plan *out) {
   size_t n_inputs = trace->inputs.len;
   out->blocks = sm_arena_zalloc(arena, trace->blocks.len, sizeof *out->blocks);
-  if (!out->blocks) return false;
+  out->first = sm_arena_zalloc(arena, n_inputs, sizeof *out->first);
+  if (!out->blocks || !out->first) return false;
   out->work_items = sm_shape_count(sm_block_shape(segment, &trace->blocks.items[0]));
-  out->grain = 1;
   for (size_t b = 0; b < trace->blocks.len; b++) {
     sm_block_plan *p = &out->blocks[b];
     p->strides = sm_arena_zalloc(arena, n_inputs * SMELT_MAX_RANK, sizeof *p->strides);
     if (!p->strides) return false;
-    plan_block(trace, segment, &trace->blocks.items[b], keep_axes, p);
-    /* Rows of different lengths have no common grain short of the whole. */
-    int64_t grain = p->rank == 1 ? 1 : p->dims[p->rank - 1];
-    if (b == 0 || out->grain == 1) out->grain = grain;
-    else if (grain != 1 && grain != out->grain) out->grain = out->work_items;
+    plan_block(trace, segment, layouts, &trace->blocks.items[b], keep_axes, p);
   }
+  find_firsts(trace, layouts, out->first);
+  find_grain(out, trace->blocks.len);
   return true;
 }
 

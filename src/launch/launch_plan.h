@@ -4,13 +4,15 @@
  *
  * For every block of a trace: its index space with axes merged that all
  * operands traverse jointly, and a stride per input and axis. A stride of 0 is
- * a broadcast. Outputs are dense in row-major order of the block's shape.
- * Strides fall into the classes 0, 1 and other, which are part of kernel
- * identity; their values and all extents are run-time arguments. For experiments
- * axes can be kept as they are. */
+ * a broadcast, a negative one walks backwards. Axes are in the order in which the
+ * block's outputs have them in memory, where these are dense. Strides fall into the
+ * classes 0, 1 and other, which are part of kernel identity; their values, the places
+ * where inputs begin and all extents are run-time arguments. For experiments axes can
+ * be kept as they are. */
 #ifndef SM_LAUNCH_LAUNCH_PLAN_H
 #define SM_LAUNCH_LAUNCH_PLAN_H
 
+#include "core/layout.h"
 #include "trace/trace.h"
 
 typedef struct sm_block_plan {
@@ -21,14 +23,22 @@ typedef struct sm_block_plan {
 
 typedef struct sm_launch_plan {
   sm_block_plan *blocks; /* one a block of the trace */
+  int64_t *first;        /* by input: where its element at the origin is, in its span */
   int64_t work_items;    /* elements of the index space */
   int64_t grain;         /* chunks begin at multiples of this */
 } sm_launch_plan;
 
-/* For the sizes of `segment`. Everything lives in `arena`. False when memory is
- * exhausted. */
-bool sm_launch_plan_make(const sm_trace *trace, const sm_segment *segment, bool keep_axes, sm_arena *arena,
-                         sm_launch_plan *out);
+/* Where operands are in memory: by input and by output a layout, NULL where it is dense
+ * and row-major. An input's *span* begins at the lowest of its elements; outputs are dense
+ * in the order of their layout, the same for all of a block. */
+typedef struct sm_operand_layouts {
+  const sm_layout **inputs, **outputs;
+} sm_operand_layouts;
+
+/* For the sizes of `segment`; `layouts` NULL: all operands are row-major. Everything lives
+ * in `arena`. False when memory is exhausted. */
+bool sm_launch_plan_make(const sm_trace *trace, const sm_segment *segment, const sm_operand_layouts *layouts,
+                         bool keep_axes, sm_arena *arena, sm_launch_plan *out);
 
 /* The extents of each block: "[4,6]". */
 void sm_launch_plan_print(sm_text *text, const sm_launch_plan *plan, size_t n_blocks);

@@ -12,98 +12,16 @@ typedef struct run {
   const char *fuser;
   const sm_trace *trace;
   sm_launch_cache *cache;
-  const sm_block_run *on;
-  int in_place; /* outputs that took over an input's buffer */
+  const sm_segment *segment;
+  sm_operands operands;
   sm_launch_plan plan;
-  uint64_t read, written; /* bytes */
 } run;
 
-/* --- Buffers ---------------------------------------------------------------------------- */
-
-static void drop_outputs(const run *r) {
-  for (size_t i = 0; i < r->trace->outputs.len; i++) {
-    sm_buffer **out = &r->on->buffers[r->trace->outputs.items[i].value];
-    if (*out) sm_buffer_drop(*out);
-    *out = NULL;
-  }
-}
-
-static bool is_dying(const run *r, uint32_t v) {
-  for (int i = 0; i < r->on->n_dying; i++) {
-    if (r->on->dying[i] == v) return true;
-  }
-  return false;
-}
-
-/* Whether output value `out` may be written over input value `in`: there is something to
- * write, nobody else reads or holds that memory, and the elements lie at the same places. */
-static bool may_reuse(const run *r, uint32_t out, uint32_t in) {
-  const sm_value *values = r->on->segment->values.items;
-  const sm_buffer *buffer = r->on->buffers[in];
-  return buffer->bytes && is_dying(r, in) && sm_buffer_is_unique(buffer) &&
-         sm_shape_equal(&values[out].shape, &values[in].shape);
-}
-
-static void log_reuse(const run *r, uint32_t out, uint32_t in) {
-  const sm_value *values = r->on->segment->values.items;
-  if (!sm_log_on(r->env->log, SM_LOG_MEMORY)) return;
-  sm_text text;
-  sm_text_init(&text, r->env->device->allocator);
-  sm_text_addf(&text, "[memory] t%" PRIu64 " is written over t%" PRIu64, values[out].id, values[in].id);
-  sm_log_text(r->env->log, &text);
-}
-
-/* The buffer of a dying input for an output, or NULL. */
-static sm_buffer *find_reusable(const run *r, int32_t output) {
-  const sm_trace *t = r->trace;
-  uint32_t out = t->outputs.items[output].value;
-  for (size_t i = 0; i < t->reuses.len; i++) {
-    uint32_t in = t->inputs.items[t->reuses.items[i].input].value;
-    if (t->reuses.items[i].output != output || !may_reuse(r, out, in)) continue;
-    log_reuse(r, out, in);
-    return r->on->buffers[in];
-  }
-  return NULL;
-}
-
-static smelt_status create_output(run *r, int32_t output, smelt_error *err) {
-  uint32_t v = r->trace->outputs.items[output].value;
-  const sm_value *value = &r->on->segment->values.items[v];
-  sm_buffer *reused = find_reusable(r, output);
-  if (reused) {
-    r->on->buffers[v] = sm_buffer_ref(reused);
-    r->in_place++;
-    return SMELT_OK;
-  }
-  return sm_buffer_create(r->env->device, (size_t)sm_shape_bytes(&value->shape, value->dtype),
-                          &r->on->buffers[v], err);
-}
-
-static smelt_status create_outputs(run *r, smelt_error *err) {
-  for (size_t i = 0; i < r->trace->outputs.len; i++) SM_TRY(create_output(r, (int32_t)i, err));
-  return SMELT_OK;
-}
-
-static uint64_t total_bytes(const run *r, const sm_trace_values *values) {
-  uint64_t bytes = 0;
-  for (size_t i = 0; i < values->len; i++) bytes += r->on->buffers[values->items[i].value]->bytes;
-  return bytes;
-}
-
-/* Streaming stores want whole vectors at aligned addresses. */
-static bool outputs_aligned(const run *r) {
-  enum { ALIGNMENT = 64 };
-  for (size_t i = 0; i < r->trace->outputs.len; i++) {
-    if ((uintptr_t)r->on->buffers[r->trace->outputs.items[i].value]->data % ALIGNMENT) return false;
-  }
-  return true;
-}
-
 /* Results that would not stay in the cache anyway need not go through it, unless
- * their places have just been read. */
+ * their places have just been read. Streaming stores want aligned vectors. */
 static bool streams(const run *r) {
-  uint64_t cache = r->env->device->profile->cache_bytes;
-  return cache && !r->in_place && r->read + r->written > cache + cache / 2 && outputs_aligned(r);
+  uint64_t cache = r->env->device->profile->cache_bytes, bytes = r->operands.read + r->operands.written;
+  return cache && !r->operands.in_place && bytes > cache + cache / 2 && sm_operands_aligned(&r->operands);
 }
 
 /* --- Kernels ------------------------------------------------------------------------------ */
@@ -111,7 +29,7 @@ static bool streams(const run *r) {
 /* "elemwise_fuse", or the operation's name if there is one only. */
 static void kernel_prefix(sm_text *text, const run *r) {
   if (r->trace->n_ops > 1) sm_text_add(text, "elemwise_fuse");
-  else sm_op_print_kernel_name(text, &r->on->segment->ops.items[r->trace->ops[0]]);
+  else sm_op_print_kernel_name(text, &r->segment->ops.items[r->trace->ops[0]]);
 }
 
 static smelt_status build_kernel(const run *r, sm_ready_kernel *out, sm_size_list *sizes, smelt_error *err) {
@@ -183,28 +101,20 @@ static smelt_status get_kernel(const run *r, const sm_ready_kernel **out, smelt_
 
 /* --- The launch ---------------------------------------------------------------------------- */
 
-static void fill_buffers(const run *r, const sm_trace_values *values, sm_kir_span *spans) {
-  for (size_t i = 0; i < values->len; i++) {
-    const sm_buffer *buffer = r->on->buffers[values->items[i].value];
-    spans[i] = (sm_kir_span){buffer->data, buffer->bytes};
-  }
-}
-
 /* Tables of arguments for the kernel: buffers, sizes and scalars of this run. */
 static bool fill_arguments(const run *r, const sm_ready_kernel *kernel, sm_launch *launch) {
   const sm_trace *t = r->trace;
   sm_arena *scratch = r->env->scratch;
-  sm_kir_span *buffers = sm_arena_alloc(scratch, (t->inputs.len + t->outputs.len) * sizeof *buffers);
+  sm_kir_span *buffers = sm_arena_alloc(scratch, launch->n_buffers * sizeof *buffers);
   int64_t *sizes = sm_arena_alloc(scratch, kernel->n_sizes * sizeof *sizes);
   sm_word *scalars = sm_arena_alloc(scratch, (t->scalars.len + t->table.len) * sizeof *scalars);
   if (!buffers || !sizes || !scalars) return false;
-  fill_buffers(r, &t->inputs, buffers);
-  fill_buffers(r, &t->outputs, buffers + t->inputs.len);
+  for (size_t i = 0; i < launch->n_buffers; i++) buffers[i] = sm_operands_span(&r->operands, i);
   for (size_t i = 0; i < kernel->n_sizes; i++) sizes[i] = sm_size_value(t, &r->plan, &kernel->sizes[i]);
   for (size_t i = 0; i < t->scalars.len; i++)
-    scalars[i] = sm_trace_scalar_word(r->on->segment, &t->scalars.items[i]);
+    scalars[i] = sm_trace_scalar_word(r->segment, &t->scalars.items[i]);
   for (size_t i = 0; i < t->table.len; i++)
-    scalars[t->scalars.len + i] = sm_trace_scalar_word(r->on->segment, &t->table.items[i]);
+    scalars[t->scalars.len + i] = sm_trace_scalar_word(r->segment, &t->table.items[i]);
   launch->buffers = buffers;
   launch->sizes = sizes;
   launch->scalars = scalars;
@@ -235,18 +145,20 @@ static void log_layout(const run *r, const sm_ready_kernel *kernel, const sm_lau
 static smelt_status launch_kernel(const run *r, const sm_ready_kernel *kernel, smelt_error *err) {
   const sm_launch_env *env = r->env;
   const sm_elementwise_form *form = &kernel->form;
-  sm_launch launch = {.n_buffers = r->trace->inputs.len + r->trace->outputs.len,
-                      .n_sizes = kernel->n_sizes,
-                      .n_scalars = r->trace->scalars.len,
-                      .n_table = r->trace->table.len,
-                      .work_items = r->plan.work_items,
-                      .grain = form->padded ? (int64_t)form->width * form->unroll : r->plan.grain,
-                      .padded = form->padded,
-                      .moves = kernel->moves,
-                      .cost_ns = sm_elementwise_ns(form, r->plan.work_items, r->read + r->written)};
+  sm_launch launch = {
+      .n_buffers = r->trace->inputs.len + r->trace->outputs.len,
+      .n_sizes = kernel->n_sizes,
+      .n_scalars = r->trace->scalars.len,
+      .n_table = r->trace->table.len,
+      .work_items = r->plan.work_items,
+      .grain = form->padded ? (int64_t)form->width * form->unroll : r->plan.grain,
+      .padded = form->padded,
+      .moves = kernel->moves,
+      .cost_ns = sm_elementwise_ns(form, r->plan.work_items, r->operands.read + r->operands.written)};
   if (!fill_arguments(r, kernel, &launch)) return sm_error_memory(err, "a launch");
   log_layout(r, kernel, &launch);
-  sm_launch_report report = {r->fuser, kernel->entry->name, r->read, r->written, r->in_place};
+  sm_launch_report report = {r->fuser, kernel->entry->name, r->operands.read, r->operands.written,
+                             r->operands.in_place};
   sm_report_launch(env->log, env->device->allocator, env->counters, &report);
   return env->device->driver->launch(env->device, kernel->entry->kernel, &launch, err);
 }
@@ -254,21 +166,22 @@ static smelt_status launch_kernel(const run *r, const sm_ready_kernel *kernel, s
 static smelt_status plan_and_launch(run *r, smelt_error *err) {
   const sm_launch_env *env = r->env;
   const sm_ready_kernel *kernel;
-  if (!sm_launch_plan_make(r->trace, r->on->segment, env->device->keep_axes, env->scratch, &r->plan))
+  const sm_operand_layouts *layouts = r->operands.row_major ? NULL : &r->operands.layouts;
+  if (!sm_launch_plan_make(r->trace, r->segment, layouts, env->device->keep_axes, env->scratch, &r->plan))
     return sm_error_memory(err, "a launch plan");
   if (r->plan.work_items == 0) return SMELT_OK;
-  r->read = total_bytes(r, &r->trace->inputs);
-  r->written = total_bytes(r, &r->trace->outputs);
   SM_TRY(get_kernel(r, &kernel, err));
   return launch_kernel(r, kernel, err);
 }
 
 smelt_status sm_run_elementwise(const sm_launch_env *env, const char *fuser, const sm_trace *trace,
                                 sm_launch_cache *cache, const sm_block_run *on, smelt_error *err) {
-  run r = {.env = env, .fuser = fuser, .trace = trace, .cache = cache, .on = on};
+  run r = {.env = env, .fuser = fuser, .trace = trace, .cache = cache, .segment = on->segment};
   sm_arena_reset(env->scratch);
-  smelt_status status = create_outputs(&r, err);
-  if (status == SMELT_OK) status = plan_and_launch(&r, err);
-  if (status != SMELT_OK) drop_outputs(&r);
+  r.operands =
+      (sm_operands){.trace = trace, .on = on, .device = env->device, .log = env->log, .arena = env->scratch};
+  SM_TRY(sm_operands_open(&r.operands, err));
+  smelt_status status = plan_and_launch(&r, err);
+  if (status != SMELT_OK) sm_operands_drop_outputs(&r.operands);
   return status;
 }

@@ -5,7 +5,7 @@
 #define SM_LAUNCH_RUN_TRACE_H
 
 #include "launch/launch_cache.h"
-#include "plan/fuser.h"
+#include "launch/operands.h"
 
 typedef struct sm_launch_env {
   sm_device *device;
@@ -15,10 +15,8 @@ typedef struct sm_launch_env {
   sm_arena *scratch; /* emptied at every launch */
 } sm_launch_env;
 
-/* Runs an elementwise trace for `fuser`; `cache` is the trace's own. Outputs take over
- * buffers of dying inputs where the trace and the shapes allow it and nobody else holds
- * the buffer. On failure no output is left. Nothing is launched if there are no
- * elements. */
+/* Runs an elementwise trace for `fuser`; `cache` is the trace's own. On failure no output
+ * is left. Nothing is launched if there are no elements. */
 smelt_status sm_run_elementwise(const sm_launch_env *env, const char *fuser, const sm_trace *trace,
                                 sm_launch_cache *cache, const sm_block_run *on, smelt_error *err);
 

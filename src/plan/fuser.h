@@ -76,7 +76,8 @@ typedef struct sm_block_run {
 
 typedef struct sm_fuser {
   const char *name;
-  bool available; /* false: the name is reserved, nothing is accepted yet */
+  bool available;  /* false: the name is reserved, nothing is accepted yet */
+  sm_reason apart; /* not NONE: its records run alone, without a kernel if that is possible */
   sm_fuser_settings settings;
   sm_reason (*accept)(const sm_segment *segment, const sm_op *op);
   sm_fit (*fit)(const sm_candidate *candidate, const sm_limits *limits);

@@ -84,7 +84,11 @@ static void merge(search *s, uint32_t a, uint32_t b, int bindings) {
 /* The reason why clusters a and b cannot be one, cheapest question first. */
 static sm_fit try_merge(const search *s, uint32_t a, uint32_t b, const sm_limits *limits) {
   if (!s->options->fusion) return (sm_fit){.reason = SM_REASON_FUSION_OFF};
-  if (!s->fuser[a] || s->fuser[a] != s->fuser[b]) return (sm_fit){.reason = SM_REASON_VARIANT};
+  if (!s->fuser[a] || !s->fuser[b]) return (sm_fit){.reason = SM_REASON_VARIANT};
+  if (s->fuser[a]->apart || s->fuser[b]->apart) {
+    return (sm_fit){.reason = s->fuser[a]->apart ? s->fuser[a]->apart : s->fuser[b]->apart};
+  }
+  if (s->fuser[a] != s->fuser[b]) return (sm_fit){.reason = SM_REASON_VARIANT};
   if (!sm_graph_convex(&s->graph, a, b, members_of(s, a), members_of(s, b))) {
     return (sm_fit){.reason = SM_REASON_PATH};
   }

@@ -107,6 +107,10 @@ typedef struct sm_trace {
  * ERR_INTERNAL. */
 smelt_status sm_trace_build(const sm_segment *segment, const uint32_t *ops, int n_ops, const bool *written,
                             smelt_mode mode, const sm_allocator *allocator, sm_trace *out, smelt_error *err);
+/* The trace that copies the operand of record ops[0] to its result, in row-major order.
+ * As above. */
+smelt_status sm_trace_build_copy(const sm_segment *segment, const uint32_t *ops,
+                                 const sm_allocator *allocator, sm_trace *out, smelt_error *err);
 void sm_trace_free(sm_trace *trace, const sm_allocator *allocator);
 
 /* trace_reuse.c: fills in `reuses` of a trace that is complete otherwise. False when

@@ -469,6 +469,21 @@ smelt_status sm_trace_build(const sm_segment *segment, const uint32_t *ops, int 
   return status;
 }
 
+smelt_status sm_trace_build_copy(const sm_segment *segment, const uint32_t *ops,
+                                 const sm_allocator *allocator, sm_trace *out, smelt_error *err) {
+  const sm_op *op = &segment->ops.items[ops[0]];
+  uint32_t from = op->operands[0].use.value;
+  smelt_dtype dtype = segment->values.items[from].dtype;
+  sm_step read = make_leaf(SM_STEP_READ, dtype, 0), write = make_step(SM_STEP_WRITE, dtype, 0, SM_NO_LOCAL);
+  *out = (sm_trace){.ops = ops, .n_ops = 1};
+  bool ok = sm_vec_push(allocator, &out->blocks, (sm_block){.space = from}) &&
+            sm_vec_push(allocator, &out->inputs, (sm_trace_value){from, dtype}) &&
+            sm_vec_push(allocator, &out->outputs, (sm_trace_value){op->out, dtype}) &&
+            sm_vec_push(allocator, &out->blocks.items[0].steps, read) &&
+            sm_vec_push(allocator, &out->blocks.items[0].steps, write);
+  return ok ? SMELT_OK : sm_error_memory(err, "a trace");
+}
+
 void sm_trace_free(sm_trace *trace, const sm_allocator *allocator) {
   for (size_t i = 0; i < trace->blocks.len; i++) sm_vec_free(allocator, &trace->blocks.items[i].steps);
   sm_vec_free(allocator, &trace->blocks);

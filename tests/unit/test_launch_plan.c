@@ -59,7 +59,7 @@ static void make(fixture *f) {
   CHECK_OK(sm_trace_build(&f->seg, f->ops, f->n_ops, NULL, SMELT_MODE_DEFAULT, &sm_malloc_allocator,
                           &f->trace, &err),
            err);
-  CHECK(sm_launch_plan_make(&f->trace, &f->seg, f->keep_axes, &f->arena, &f->plan));
+  CHECK(sm_launch_plan_make(&f->trace, &f->seg, NULL, f->keep_axes, &f->arena, &f->plan));
 }
 
 /* --- Brute force ---------------------------------------------------------------------- */

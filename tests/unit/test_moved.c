@@ -463,11 +463,11 @@ TEST(weak_scalars_are_no_tensors) {
 /* Devices without a fuser for them say so; what does not depend on them is there. */
 TEST(devices_that_cannot) {
   smelt_context *ctx = open_device("null:metal");
-  smelt_tensor *x = six(ctx), *flipped = smelt_flip(smelt_ref(x), NULL, 0);
-  smelt_tensor *sum = smelt_add(smelt_ref(flipped), 1), *other = smelt_add(x, 1);
+  smelt_tensor *x = six(ctx), *joined = smelt_concat((smelt_tensor *[]){smelt_ref(x), smelt_ref(x)}, 2, 0);
+  smelt_tensor *sum = smelt_add(smelt_ref(joined), 1), *other = smelt_add(x, 1);
   CHECK_STATUS(smelt_eval((const smelt_tensor *[]){other}, 1, NULL), SMELT_OK);
-  check_poison(flipped, SMELT_ERR_UNSUPPORTED, "flip: no fuser takes this operation");
-  check_poison(sum, SMELT_ERR_UNSUPPORTED, "flip: no fuser takes this operation");
+  check_poison(joined, SMELT_ERR_UNSUPPORTED, "concat: no fuser takes this operation");
+  check_poison(sum, SMELT_ERR_UNSUPPORTED, "concat: no fuser takes this operation");
   smelt_drop(other);
   close_context(ctx);
 }

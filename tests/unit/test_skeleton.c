@@ -175,7 +175,7 @@ static void check_form(const fixture *f, sm_elementwise_form form, int64_t chunk
   sm_kir_span by_value[16] = {{0}}, spans[16];
   size_t n = 0;
   sm_arena_init(&arena, &sm_malloc_allocator);
-  CHECK(sm_launch_plan_make(&f->trace, &f->seg, false, &arena, &plan));
+  CHECK(sm_launch_plan_make(&f->trace, &f->seg, NULL, false, &arena, &plan));
   CHECK_OK(sm_elementwise_kernel(&f->trace, &plan, form, &sm_malloc_allocator, &kernel, &sizes, &err), err);
   CHECK_OK(sm_kir_verify(&kernel, &err), err);
   CHECK_I64(kernel.n_sizes, sizes.len);
@@ -288,7 +288,7 @@ TEST(extents_are_not_identity) {
     int64_t n = 5 + 3 * i;
     open_fixture(&f, (sm_shape[]){{1, {n}}, {2, {4, 1}}, {.rank = 0}}, (sm_shape){2, {4, n}});
     sm_arena_init(&arena, &sm_malloc_allocator);
-    CHECK(sm_launch_plan_make(&f.trace, &f.seg, false, &arena, &plan));
+    CHECK(sm_launch_plan_make(&f.trace, &f.seg, NULL, false, &arena, &plan));
     CHECK_OK(sm_elementwise_kernel(&f.trace, &plan, plain(4), &sm_malloc_allocator, &kernel, &sizes, &err),
              err);
     hashes[i] = sm_kir_hash(&kernel);
@@ -312,7 +312,7 @@ TEST(lack_of_memory_is_an_error) {
   sm_shape space = {2, {4, 5}}, row = {1, {5}};
   open_fixture(&f, (sm_shape[]){row, row, row}, space);
   sm_arena_init(&arena, &sm_malloc_allocator);
-  CHECK(sm_launch_plan_make(&f.trace, &f.seg, false, &arena, &plan));
+  CHECK(sm_launch_plan_make(&f.trace, &f.seg, NULL, false, &arena, &plan));
   smelt_status status = SMELT_ERR_MEMORY;
   for (int allowed = 0; status != SMELT_OK; allowed++) {
     int left = allowed;

@@ -28,7 +28,7 @@ static smelt_status plan_programs(bench_side *side, const bench_case *what, int 
 static void count_programs(const bench_side *side, bench_result *result) {
   smelt_counters counters = bench_side_counters(side);
   result->kernels = (int64_t)counters.kernels_compiled / PROGRAMS;
-  result->launches = (int64_t)counters.launches / (2 * PROGRAMS);
+  result->launches = (int64_t)counters.launches / 2 / PROGRAMS;
   (void)snprintf(result->device, sizeof result->device, "%s", smelt_device_name(side->ctx));
 }
 

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The memory of one launch: where inputs are, and where results go.
+ *
+ * A result is written over a dying input where the trace and the shapes allow it and
+ * nobody else holds the buffer. Otherwise it gets memory of its own, dense in the order
+ * in which most bytes of the inputs of its block lie, so that transposed operands give
+ * a transposed result and nothing is walked across. Inputs that are views (core/layout.h)
+ * are read where they are. */
+#ifndef SM_LAUNCH_OPERANDS_H
+#define SM_LAUNCH_OPERANDS_H
+
+#include "launch/launch_plan.h"
+#include "plan/fuser.h"
+#include "rt/device.h"
+
+typedef struct sm_operands {
+  const sm_trace *trace;
+  const sm_block_run *on;
+  sm_device *device;
+  const sm_log *log;
+  sm_arena *arena;
+  sm_operand_layouts layouts;
+  bool row_major;         /* all of them are, so that `layouts` says nothing */
+  int in_place;           /* results written over an input */
+  uint64_t read, written; /* bytes of elements */
+} sm_operands;
+
+/* `o` has the first five members. Creates the outputs in on->buffers; on failure none
+ * is left. ERR_MEMORY. */
+smelt_status sm_operands_open(sm_operands *o, smelt_error *err);
+void sm_operands_drop_outputs(sm_operands *o);
+
+/* The memory that buffer number `i` (inputs, then outputs) has for its elements. */
+sm_kir_span sm_operands_span(const sm_operands *o, size_t i);
+/* Whether every output begins at a multiple of 64 bytes. */
+bool sm_operands_aligned(const sm_operands *o);
+
+#endif
