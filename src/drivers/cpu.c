@@ -191,6 +191,17 @@ static void run_range(void *user, int64_t begin, int64_t end) {
   else run_interpreted(at->r, at->offset + begin, at->offset + end);
 }
 
+/* A kernel of several loops runs each over a whole chunk. A loop is only as fast as
+ * memory if it gets as much of it as the pool would give to a kernel of one; but
+ * threads should end together. 0: as the pool sees fit. */
+static int64_t chunk_of(const sm_cpu_device *cpu, const sm_launch *l, int64_t items, int64_t cost_ns) {
+  enum { PASS_NS = 20000, CHUNKS_PER_THREAD = 4 };
+  if (l->passes < 2) return 0;
+  int64_t long_enough = items / (1 + cost_ns / ((int64_t)PASS_NS * l->passes));
+  int64_t fair = items / (CHUNKS_PER_THREAD * sm_pool_threads(cpu->pool));
+  return long_enough < fair ? long_enough : fair;
+}
+
 static smelt_status run_job(sm_device *device, running *r, int64_t begin, int64_t end, int64_t cost_ns) {
   const sm_cpu_device *cpu = device->state;
   range at = {r, begin};
@@ -198,6 +209,7 @@ static smelt_status run_job(sm_device *device, running *r, int64_t begin, int64_
                      .user = &at,
                      .work_items = end - begin,
                      .grain = r->launch->grain,
+                     .chunk = chunk_of(cpu, r->launch, end - begin, cost_ns),
                      .cost_ns = cost_ns};
   for (size_t i = 0; i < r->launch->n_buffers; i++) r->data[i] = r->buffers[i].data;
   if (end > begin) sm_pool_run(cpu->pool, &job);

@@ -19,7 +19,7 @@ enum {
 
 typedef struct trace_facts {
   int cost;      /* of the most expensive block, loops once */
-  int64_t work;  /* the same, all trips of loops */
+  int64_t work;  /* of all blocks, all trips of loops */
   int max_step;  /* cost of its most expensive step */
   bool one_axis; /* every block has one axis, along which inputs stand or step by 1 */
 } trace_facts;
@@ -76,7 +76,7 @@ static void gather_block(trace_facts *f, const sm_block *block) {
     if (step > f->max_step) f->max_step = step;
   }
   if (cost > f->cost) f->cost = cost;
-  if (work > f->work) f->work = work;
+  f->work += work;
 }
 
 static trace_facts gather(const sm_trace *trace, const sm_launch_plan *plan) {

@@ -34,7 +34,7 @@ typedef struct sm_elementwise_form {
   bool streaming; /* results bypass the caches */
   bool padded;
   bool interpreted;
-  int64_t work; /* cost of the most expensive block's steps, all trips of loops */
+  int64_t work; /* cost of all blocks' steps, all trips of loops */
 } sm_elementwise_form;
 
 /* The form for this trace on a device, and that for its interpreter. `streaming`: where

@@ -154,6 +154,7 @@ static smelt_status launch_kernel(const run *r, const sm_ready_kernel *kernel, s
       .grain = form->padded ? (int64_t)form->width * form->unroll : r->plan.grain,
       .padded = form->padded,
       .moves = kernel->moves,
+      .passes = (int)r->trace->blocks.len,
       .cost_ns = sm_elementwise_ns(form, r->plan.work_items, r->operands.read + r->operands.written)};
   if (!fill_arguments(r, kernel, &launch)) return sm_error_memory(err, "a launch");
   log_layout(r, kernel, &launch);

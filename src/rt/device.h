@@ -54,6 +54,7 @@ typedef struct sm_launch {
   bool padded;
   const bool *moves;
   int64_t cost_ns; /* estimate of one thread's time */
+  int passes;      /* loops over the work items that the kernel runs one after another */
 } sm_launch;
 
 typedef struct sm_driver {
