@@ -17,13 +17,15 @@ static const sm_shape *result_shape(const sm_candidate *c, int i) {
 }
 
 static sm_fit fit(const sm_candidate *candidate, const sm_limits *limits) {
-  for (int i = 1; i < candidate->n_ops; i++) {
-    if (!sm_shape_equal(result_shape(candidate, 0), result_shape(candidate, i))) {
+  int last = candidate->n_ops - 1; /* guests come before their readers */
+  for (int i = 0; i < last; i++) {
+    if (candidate->guest[candidate->ops[i]]) continue;
+    if (!sm_shape_equal(result_shape(candidate, last), result_shape(candidate, i))) {
       return (sm_fit){.reason = SM_REASON_SHAPE};
     }
   }
   sm_fit result = {.bindings = sm_candidate_buffers(candidate) + 1};
-  if (candidate->n_ops > limits->max_ops) result.reason = SM_REASON_OPS;
+  if (sm_candidate_records(candidate) > limits->max_ops) result.reason = SM_REASON_OPS;
   else if (result.bindings > limits->max_bindings) result.reason = SM_REASON_BINDINGS;
   return result;
 }

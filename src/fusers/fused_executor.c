@@ -99,6 +99,8 @@ static void run_alone(sm_fused_executor *e, sm_job *job, const sm_fuser *fuser, 
  * the failure is poisoned. */
 static void run_apart(sm_fused_executor *e, sm_job *job, const sm_cluster *cluster) {
   for (int i = 0; i < cluster->n_ops; i++) {
+    /* A guest may have been run for another cluster. */
+    if (job->buffers[job->segment->ops.items[cluster->ops[i]].out]) continue;
     sm_cause *cause = failed_input(job, &cluster->ops[i], 1);
     if (cause) fail_ops(job, &cluster->ops[i], 1, cause);
     else run_alone(e, job, cluster->fuser, &cluster->ops[i]);

@@ -90,6 +90,15 @@ bool sm_segment_append_with(sm_segment *seg, sm_opcode code, const sm_operand *o
   return true;
 }
 
+bool sm_op_is_cheap(const sm_op *op) {
+  static const char *const exprs[] = {"0", "1", "x", "cast(x)"};
+  const char *expr = sm_op_row_of((sm_opcode)op->code)->expr;
+  for (size_t i = 0; expr && i < sizeof exprs / sizeof exprs[0]; i++) {
+    if (strcmp(expr, exprs[i]) == 0) return true;
+  }
+  return false;
+}
+
 /* --- Verification --------------------------------------------------------------- */
 
 /* Who defines value `v` knows of it. */

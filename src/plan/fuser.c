@@ -18,16 +18,30 @@ const char *sm_reason_sentence(sm_reason reason) { return reasons[reason].senten
  * often records inside use it. */
 #define MADE_INSIDE ((uint32_t)1 << 31)
 
+/* Counts the operands of a record, those of its guests instead of what they make;
+ * answers how many it meets for the first time. */
+static int mark_operands(const sm_candidate *c, const sm_op *op) {
+  int inputs = 0;
+  for (int k = 0; k < op->n_operands; k++) {
+    if (op->operands[k].is_scalar) continue;
+    uint32_t v = op->operands[k].use.value;
+    int32_t producer = c->segment->values.items[v].producer;
+    if (producer != SM_NO_OP && c->guest[producer]) {
+      inputs += mark_operands(c, &c->segment->ops.items[producer]);
+      continue;
+    }
+    if (!c->scratch[v]) inputs++;
+    ++c->scratch[v];
+  }
+  return inputs;
+}
+
 static int mark(const sm_candidate *c) {
   int inputs = 0;
   for (int i = 0; i < c->n_ops; i++) {
     const sm_op *op = &c->segment->ops.items[c->ops[i]];
-    for (int k = 0; k < op->n_operands; k++) {
-      if (op->operands[k].is_scalar) continue;
-      uint32_t *entry = &c->scratch[op->operands[k].use.value];
-      if (!*entry) inputs++;
-      ++*entry;
-    }
+    if (c->guest[c->ops[i]]) continue;
+    inputs += mark_operands(c, op);
     c->scratch[op->out] |= MADE_INSIDE;
   }
   return inputs;
@@ -57,4 +71,10 @@ int sm_candidate_buffers(const sm_candidate *candidate) {
   int inputs = mark(candidate), outputs = count_outputs(candidate);
   unmark(candidate);
   return inputs + outputs;
+}
+
+int sm_candidate_records(const sm_candidate *candidate) {
+  int n = 0;
+  for (int i = 0; i < candidate->n_ops; i++) n += !candidate->guest[candidate->ops[i]];
+  return n;
 }

@@ -41,8 +41,8 @@ typedef struct sm_fuser_settings {
 } sm_fuser_settings;
 
 typedef struct sm_limits {
-  int max_ops;      /* records in a kernel */
-  bool exact;       /* every record counts; otherwise what repeats counts once */
+  int max_ops;      /* records in a kernel, guests not counted */
+  bool exact;       /* every record counts, none is a guest; otherwise what repeats counts once */
   int max_bindings; /* buffers a kernel may bind, metadata included */
 } sm_limits;
 
@@ -58,7 +58,8 @@ typedef struct sm_candidate {
   const sm_segment *segment;
   const uint32_t *ops;
   int n_ops;
-  const uint32_t *uses; /* by value: operands of needed records */
+  const uint32_t *uses; /* by value: operands of needed records, guests in the place of what they serve */
+  const bool *guest;    /* by record: it dissolves into its readers (plan/dissolve.h), whatever its shape */
   uint32_t *scratch;    /* one zeroed entry a value; left zeroed */
 } sm_candidate;
 
@@ -94,5 +95,7 @@ typedef struct sm_fuser {
 /* Counts the buffers that kernels of these operations would bind: values read
  * from outside, values written because they are live or used outside. */
 int sm_candidate_buffers(const sm_candidate *candidate);
+/* Counts the records that are no guests. */
+int sm_candidate_records(const sm_candidate *candidate);
 
 #endif

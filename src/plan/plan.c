@@ -33,28 +33,57 @@ typedef struct search {
   uint32_t *list;          /* scratch: records of a candidate */
   uint32_t *value_scratch; /* for sm_candidate */
   uint64_t *contract_scratch;
+  uint64_t *guest_scratch;
+  uint32_t *with_guests;
 } search;
 
 static uint64_t *members_of(const search *s, uint32_t root) { return s->members + root * s->graph.words; }
 
 /* --- Candidates --------------------------------------------------------------------- */
 
-static int list_members(const search *s, const uint64_t *members) {
+static int list_bits(const uint64_t *set, size_t words, uint32_t *list) {
   int n = 0;
-  for (size_t w = 0; w < s->graph.words; w++) {
-    for (uint64_t left = members[w]; left; left &= left - 1) {
-      s->list[n++] = (uint32_t)(64 * w) + (uint32_t)__builtin_ctzll(left);
+  for (size_t w = 0; w < words; w++) {
+    for (uint64_t left = set[w]; left; left &= left - 1) {
+      list[n++] = (uint32_t)(64 * w) + (uint32_t)__builtin_ctzll(left);
     }
   }
   return n;
 }
 
+static int list_members(const search *s, const uint64_t *members) {
+  return list_bits(members, s->graph.words, s->list);
+}
+
+static void add_guests_of(const search *s, uint32_t op) {
+  const sm_op *record = &s->graph.segment->ops.items[op];
+  for (int k = 0; k < record->n_operands; k++) {
+    if (record->operands[k].is_scalar) continue;
+    int32_t producer = s->graph.segment->values.items[record->operands[k].use.value].producer;
+    if (producer == SM_NO_OP || !s->graph.dissolved[producer]) continue;
+    sm_bitset_add(s->guest_scratch, (size_t)producer);
+    add_guests_of(s, (uint32_t)producer);
+  }
+}
+
+/* The records with their guests, ascending: in s->with_guests. */
+static int add_guests(const search *s, const uint32_t *ops, int n) {
+  memset(s->guest_scratch, 0, s->graph.words * sizeof *s->guest_scratch);
+  for (int i = 0; i < n; i++) {
+    sm_bitset_add(s->guest_scratch, ops[i]);
+    add_guests_of(s, ops[i]);
+  }
+  return list_bits(s->guest_scratch, s->graph.words, s->with_guests);
+}
+
 static sm_fit fit_list(const search *s, const sm_fuser *fuser, const uint32_t *ops, int n,
                        const sm_limits *limits) {
+  int n_all = add_guests(s, ops, n);
   sm_candidate candidate = {.segment = s->graph.segment,
-                            .ops = ops,
-                            .n_ops = n,
+                            .ops = s->with_guests,
+                            .n_ops = n_all,
                             .uses = s->graph.uses,
+                            .guest = s->graph.dissolved,
                             .scratch = s->value_scratch};
   return fuser->fit(&candidate, limits);
 }
@@ -165,14 +194,20 @@ static bool used_before(const sm_op *record, int k) {
   return false;
 }
 
-static void collect_edges_of(search *s, uint32_t op) {
+/* From the producers of a record's operands, or of those of its guest `of`, which has one
+ * tensor operand at most. */
+static void collect_edges_of(search *s, uint32_t op, uint32_t of) {
   const sm_segment *seg = s->graph.segment;
-  const sm_op *record = &seg->ops.items[op];
+  const sm_op *record = &seg->ops.items[of];
   for (int k = 0; k < record->n_operands; k++) {
     if (record->operands[k].is_scalar) continue;
     uint32_t v = record->operands[k].use.value;
     const sm_value *value = &seg->values.items[v];
     if (value->producer == SM_NO_OP || used_before(record, k)) continue;
+    if (s->graph.dissolved[value->producer]) {
+      collect_edges_of(s, op, (uint32_t)value->producer);
+      continue;
+    }
     s->edges[s->n_edges++] =
         (edge){(uint32_t)value->producer, op, sm_shape_bytes(&value->shape, value->dtype), s->graph.uses[v]};
   }
@@ -189,7 +224,6 @@ static bool allocate(search *s) {
   size_t n = s->graph.n_ops, words = s->graph.words, n_values = s->graph.segment->values.len;
   size_t n_edges = count_operands(s->graph.segment);
   s->root = sm_arena_zalloc(arena, n, sizeof *s->root);
-  s->fuser = sm_arena_zalloc(arena, n, sizeof *s->fuser);
   s->members = sm_arena_zalloc(arena, n * words, sizeof *s->members);
   s->n_members = sm_arena_zalloc(arena, n, sizeof *s->n_members);
   s->bindings = sm_arena_zalloc(arena, n, sizeof *s->bindings);
@@ -197,21 +231,30 @@ static bool allocate(search *s) {
   s->edges = sm_arena_zalloc(arena, n_edges, sizeof *s->edges);
   s->list = sm_arena_zalloc(arena, n, sizeof *s->list);
   s->value_scratch = sm_arena_zalloc(arena, n_values, sizeof *s->value_scratch);
+  s->guest_scratch = sm_arena_zalloc(arena, words, sizeof *s->guest_scratch);
+  s->with_guests = sm_arena_zalloc(arena, n, sizeof *s->with_guests);
   s->contract_scratch = sm_arena_zalloc(arena, 2 * words, sizeof *s->contract_scratch);
   s->plan->refusals = sm_arena_zalloc(kept, n_edges, sizeof *s->plan->refusals);
   s->plan->cluster_of = sm_arena_zalloc(kept, n, sizeof *s->plan->cluster_of);
   s->plan->last_reader = sm_arena_zalloc(kept, n_values, sizeof *s->plan->last_reader);
   s->plan->written = sm_arena_zalloc(kept, n_values, sizeof *s->plan->written);
-  return s->root && s->fuser && s->members && s->n_members && s->bindings && s->alone && s->edges &&
-         s->list && s->value_scratch && s->contract_scratch && s->plan->refusals && s->plan->cluster_of &&
-         s->plan->last_reader && s->plan->written;
+  return s->root && s->members && s->n_members && s->bindings && s->alone && s->edges && s->list &&
+         s->value_scratch && s->contract_scratch && s->guest_scratch && s->with_guests && s->plan->refusals &&
+         s->plan->cluster_of && s->plan->last_reader && s->plan->written;
 }
 
-static const sm_fuser *choose_fuser(const search *s, const sm_op *record) {
+static const sm_fuser *choose_fuser(const search *s, const sm_segment *segment, const sm_op *record) {
   for (const sm_fuser *const *f = s->options->fusers; *f; f++) {
-    if ((*f)->available && (*f)->accept(s->graph.segment, record) == SM_REASON_NONE) return *f;
+    if ((*f)->available && (*f)->accept(segment, record) == SM_REASON_NONE) return *f;
   }
   return NULL;
+}
+
+static bool choose_fusers(search *s, const sm_segment *segment) {
+  s->fuser = sm_arena_zalloc(s->scratch, segment->ops.len, sizeof *s->fuser);
+  for (size_t op = 0; s->fuser && op < segment->ops.len; op++)
+    s->fuser[op] = choose_fuser(s, segment, &segment->ops.items[op]);
+  return s->fuser != NULL;
 }
 
 /* A cluster for every needed record; the limits hold for the first one too. A
@@ -220,7 +263,6 @@ static void start_clusters(search *s) {
   for (uint32_t op = 0; op < s->graph.n_ops; op++) {
     if (!s->graph.needed[op]) continue;
     s->root[op] = op;
-    s->fuser[op] = choose_fuser(s, &s->graph.segment->ops.items[op]);
     sm_bitset_add(members_of(s, op), op);
     s->n_members[op] = 1;
     sm_fit fit = {.reason = SM_REASON_VARIANT};
@@ -228,7 +270,7 @@ static void start_clusters(search *s) {
     if (fit.reason != SM_REASON_NONE) s->fuser[op] = NULL;
     s->bindings[op] = fit.bindings;
     s->alone[op] = fit.reason;
-    collect_edges_of(s, op);
+    collect_edges_of(s, op, op);
   }
   qsort(s->edges, s->n_edges, sizeof *s->edges, by_weight);
 }
@@ -244,9 +286,21 @@ static bool ready(const search *s, uint32_t root, const uint64_t *emitted) {
   return true;
 }
 
-static void count_uses(const sm_op *record, uint32_t *uses) {
+/* Operands of the records, of their guests in the place of what those make. */
+static void count_uses_of(const search *s, uint32_t op, uint32_t *uses) {
+  const sm_op *record = &s->graph.segment->ops.items[op];
   for (int k = 0; k < record->n_operands; k++) {
-    if (!record->operands[k].is_scalar) uses[record->operands[k].use.value]++;
+    if (record->operands[k].is_scalar) continue;
+    uint32_t v = record->operands[k].use.value;
+    int32_t producer = s->graph.segment->values.items[v].producer;
+    if (producer != SM_NO_OP && s->graph.dissolved[producer]) count_uses_of(s, (uint32_t)producer, uses);
+    else uses[v]++;
+  }
+}
+
+static void count_uses(const search *s, const uint32_t *ops, int n, uint32_t *uses) {
+  for (int i = 0; i < n; i++) {
+    if (!s->graph.dissolved[ops[i]]) count_uses_of(s, ops[i], uses);
   }
 }
 
@@ -254,7 +308,7 @@ static void count_uses(const sm_op *record, uint32_t *uses) {
 static void mark_written(search *s, const sm_cluster *c) {
   const sm_segment *seg = s->graph.segment;
   uint32_t *inside = s->value_scratch; /* uses within the cluster */
-  for (int i = 0; i < c->n_ops; i++) count_uses(&seg->ops.items[c->ops[i]], inside);
+  count_uses(s, c->ops, c->n_ops, inside);
   for (int i = 0; i < c->n_ops; i++) {
     uint32_t out = seg->ops.items[c->ops[i]].out;
     s->plan->written[out] = seg->values.items[out].live || s->graph.uses[out] > inside[out];
@@ -276,9 +330,10 @@ static void mark_reads(search *s, const sm_cluster *c) {
 static bool add_cluster(search *s, uint32_t root, const uint32_t *ops, int n, int bindings) {
   sm_plan *plan = s->plan;
   sm_cluster *c = &plan->clusters[plan->n_clusters];
-  *c = (sm_cluster){.fuser = s->fuser[root], .n_ops = n, .bindings = bindings};
+  *c = (sm_cluster){.fuser = s->fuser[root], .bindings = bindings};
   if (!c->fuser) c->refused = s->alone[root];
-  c->ops = sm_arena_copy(&plan->arena, ops, (size_t)n * sizeof *ops);
+  c->n_ops = add_guests(s, ops, n);
+  c->ops = sm_arena_copy(&plan->arena, s->with_guests, (size_t)c->n_ops * sizeof *ops);
   if (!c->ops) return false;
   mark_written(s, c);
   mark_reads(s, c);
@@ -291,7 +346,7 @@ static const bool *find_escapes(const search *s, const uint32_t *ops, int n) {
   const sm_segment *seg = s->graph.segment;
   bool *escapes = sm_arena_zalloc(s->scratch, seg->values.len, sizeof *escapes);
   uint32_t *inside = s->value_scratch;
-  for (int i = 0; escapes && i < n; i++) count_uses(&seg->ops.items[ops[i]], inside);
+  if (escapes) count_uses(s, ops, n, inside);
   for (int i = 0; escapes && i < n; i++) {
     uint32_t out = seg->ops.items[ops[i]].out;
     escapes[out] = seg->values.items[out].live || s->graph.uses[out] > inside[out];
@@ -382,7 +437,10 @@ static smelt_status order_clusters(search *s, smelt_error *err) {
 }
 
 static smelt_status find_plan(search *s, const sm_segment *segment, smelt_error *err) {
-  if (!sm_graph_build(&s->graph, segment, s->scratch) || !allocate(s)) return sm_error_memory(err, "a plan");
+  bool dissolve = s->options->fusion && !s->options->limits.exact;
+  if (!choose_fusers(s, segment) || !sm_graph_build(&s->graph, segment, s->fuser, dissolve, s->scratch) ||
+      !allocate(s))
+    return sm_error_memory(err, "a plan");
   start_clusters(s);
   contract_edges(s);
   join_independent(s);

@@ -8,7 +8,8 @@
  * if no path between two of its records leaves it; only convex clusters can be
  * run one after another.
  *
- * The search. Dead records are removed. Every record starts as a cluster of its
+ * The search. Dead records are removed; some dissolve into their readers
+ * (plan/dissolve.h). Every other record starts as a cluster of its
  * own. Edges are then contracted greedily: larger carried tensors first, then
  * those that save more reads, then by operation index; an edge is refused with
  * a reason if the fuser's limits, the shapes or convexity forbid it. Afterwards
@@ -27,7 +28,7 @@
 typedef struct sm_cluster {
   const sm_fuser *fuser; /* NULL: a single record that cannot be run, for the reason `refused` */
   sm_reason refused;
-  uint32_t *ops; /* ascending */
+  uint32_t *ops; /* ascending, guests (plan/dissolve.h) among them */
   int n_ops;
   int bindings;    /* estimated */
   uint32_t *dying; /* values that it reads and nobody later, and that nobody wants */

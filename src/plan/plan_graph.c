@@ -4,28 +4,32 @@
 #include <string.h>
 
 #include "ir/liveness.h"
+#include "plan/dissolve.h"
 
 static bool allocate(sm_graph *g, sm_arena *arena) {
   size_t n = g->n_ops;
   g->needed = sm_arena_zalloc(arena, n, sizeof *g->needed);
+  g->dissolved = sm_arena_zalloc(arena, n, sizeof *g->dissolved);
   g->uses = sm_arena_zalloc(arena, g->segment->values.len, sizeof *g->uses);
   g->below = sm_arena_zalloc(arena, n * g->words, sizeof *g->below);
   g->above = sm_arena_zalloc(arena, n * g->words, sizeof *g->above);
-  return g->needed && g->uses && g->below && g->above;
+  return g->needed && g->dissolved && g->uses && g->below && g->above;
 }
 
-/* Records come in topological order, so one pass down gives `above`. */
-static void visit_operands(sm_graph *g, uint32_t op) {
-  const sm_op *record = &g->segment->ops.items[op];
-  sm_bitset_add(sm_graph_above(g, op), op);
+/* Operands of a record and, in the place of what has dissolved, of its guests. */
+static void visit_operands(sm_graph *g, uint32_t op, uint32_t of) {
+  const sm_op *record = &g->segment->ops.items[of];
   for (int k = 0; k < record->n_operands; k++) {
     if (record->operands[k].is_scalar) continue;
     uint32_t v = record->operands[k].use.value;
     int32_t producer = g->segment->values.items[v].producer;
-    g->uses[v]++;
-    if (producer != SM_NO_OP) {
-      sm_bitset_union(sm_graph_above(g, op), sm_graph_above(g, (uint32_t)producer), g->words);
+    if (producer != SM_NO_OP && g->dissolved[producer]) {
+      visit_operands(g, op, (uint32_t)producer);
+      continue;
     }
+    g->uses[v]++;
+    if (producer == SM_NO_OP) continue;
+    sm_bitset_union(sm_graph_above(g, op), sm_graph_above(g, (uint32_t)producer), g->words);
   }
 }
 
@@ -37,13 +41,23 @@ static void transpose(sm_graph *g) {
   }
 }
 
-bool sm_graph_build(sm_graph *g, const sm_segment *segment, sm_arena *arena) {
+static bool find_needed(sm_graph *g, const sm_fuser *const *fuser, bool dissolve, sm_arena *arena) {
+  sm_segment_needed(g->segment, g->needed);
+  if (dissolve && !sm_dissolve(g->segment, fuser, g->needed, arena, g->dissolved)) return false;
+  for (uint32_t op = 0; op < g->n_ops; op++) g->needed[op] = g->needed[op] && !g->dissolved[op];
+  return true;
+}
+
+/* Records come in topological order, so one pass down gives `above`. */
+bool sm_graph_build(sm_graph *g, const sm_segment *segment, const sm_fuser *const *fuser, bool dissolve,
+                    sm_arena *arena) {
   *g = (sm_graph){.segment = segment, .n_ops = (uint32_t)segment->ops.len};
   g->words = sm_bitset_words(g->n_ops);
-  if (!allocate(g, arena)) return false;
-  sm_segment_needed(segment, g->needed);
+  if (!allocate(g, arena) || !find_needed(g, fuser, dissolve, arena)) return false;
   for (uint32_t op = 0; op < g->n_ops; op++) {
-    if (g->needed[op]) visit_operands(g, op);
+    if (!g->needed[op]) continue;
+    sm_bitset_add(sm_graph_above(g, op), op);
+    visit_operands(g, op, op);
   }
   transpose(g);
   return true;

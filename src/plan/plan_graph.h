@@ -12,14 +12,17 @@ typedef struct sm_graph {
   const sm_segment *segment;
   uint32_t n_ops;
   size_t words;    /* of one bitset over records */
-  bool *needed;    /* by record */
+  bool *needed;    /* by record: it is in the graph */
+  bool *dissolved; /* by record: it is not, but its readers use what it uses */
   uint32_t *uses;  /* by value: operands of needed records */
   uint64_t *below; /* by record: the records it reaches, itself included */
   uint64_t *above; /* by record: the records that reach it, itself included */
 } sm_graph;
 
-/* Everything lives in `arena`. False when memory is exhausted. */
-bool sm_graph_build(sm_graph *g, const sm_segment *segment, sm_arena *arena);
+/* `fuser` is by record; what dissolves does so if `dissolve` is set. Everything lives in
+ * `arena`. False when memory is exhausted. */
+bool sm_graph_build(sm_graph *g, const sm_segment *segment, const sm_fuser *const *fuser, bool dissolve,
+                    sm_arena *arena);
 
 static inline uint64_t *sm_graph_below(const sm_graph *g, uint32_t op) { return g->below + op * g->words; }
 static inline uint64_t *sm_graph_above(const sm_graph *g, uint32_t op) { return g->above + op * g->words; }

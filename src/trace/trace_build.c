@@ -434,9 +434,11 @@ static smelt_status build(builder *b, smelt_error *err) {
   for (int32_t i = 0; i < b->trace->n_ops; i++) {
     if (find_part(b, i) != i) continue;
     forget_steps(b);
-    sm_block block = {.space = record_at(b, i)->out};
+    int n = list_part(b, i);
+    /* The last record is no guest, whose shape may be another. */
+    sm_block block = {.space = b->segment->ops.items[b->part_ops[n - 1]].out};
     if (!sm_vec_push(b->allocator, &b->trace->blocks, block)) return sm_error_memory(err, "a trace");
-    SM_TRY(lower_part(b, &b->trace->blocks.items[b->trace->blocks.len - 1], list_part(b, i), err));
+    SM_TRY(lower_part(b, &b->trace->blocks.items[b->trace->blocks.len - 1], n, err));
   }
   return sm_trace_find_reuses(b->trace, b->allocator) ? SMELT_OK : sm_error_memory(err, "a trace");
 }
