@@ -172,8 +172,17 @@ static void log_refusals(const sm_fused_executor *e, const sm_job *job, const sm
   }
 }
 
+static void log_picture(const sm_fused_executor *e, const sm_job *job, const sm_plan *plan) {
+  if (!sm_log_on(e->env.log, SM_LOG_DOT)) return;
+  sm_text text;
+  sm_text_init(&text, e->env.device->allocator);
+  sm_plan_print_dot(&text, job->segment, plan);
+  sm_log_text(e->env.log, &text);
+}
+
 static void run_plan(sm_fused_executor *e, sm_job *job, fused_plan *plan) {
   log_refusals(e, job, &plan->plan);
+  log_picture(e, job, &plan->plan);
   for (int i = 0; i < plan->plan.n_clusters; i++) {
     run_cluster(e, job, plan, i);
     release_dying(job, &plan->plan.clusters[i]);

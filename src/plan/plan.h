@@ -79,6 +79,8 @@ sm_traffic sm_cluster_traffic(const sm_segment *segment, const sm_plan *plan, co
 
 /* One line a cluster: its fuser, operations, values read and written, bytes. */
 void sm_plan_print(sm_text *text, const sm_segment *segment, const sm_plan *plan);
+/* The same as a picture for Graphviz: "digraph segment {...}" (plan_dot.c). */
+void sm_plan_print_dot(sm_text *text, const sm_segment *segment, const sm_plan *plan);
 /* "[block] 3 op(s): NumericFloat(F32, Mul), NumericFloat(F32, Add), Float(F32, Exp)" */
 void sm_plan_print_block(sm_text *text, const sm_segment *segment, const sm_cluster *cluster);
 /* "[refuse] Float(F32, Exp) after NumericFloat(F32, Add): bindings (...) est_bindings=29/28" */

@@ -373,6 +373,9 @@ same copy.npy a.npy
 prints '' eval 'a' a=a.npy -o a.npy
 same copy.npy a.npy
 prints '' eval 't = a + 1; 1' a=a.npy -o t=t.npy
+prints '[2. 3.]' eval 'x + 1' x='[1.0, 2.0]' --dot plan.dot
+verdict '--dot: a picture' "$(head -n 1 plan.dot | grep -qx 'digraph segment {' || echo 'none')"
+rm -f plan.dot
 rm -f ./*.npy
 
 npy a.npy '<f4' False '(2,)' "$one$two"
@@ -389,6 +392,7 @@ refuses 'text.npy' eval x x=text.npy -o out.npy
 refuses 'header.npy' eval x x=header.npy -o out.npy
 refuses 'folder.npy' eval x x=folder.npy -o out.npy
 refuses 'nowhere/out.npy' eval x x=a.npy -o nowhere/out.npy
+refuses 'nowhere/plan.dot' eval x x=a.npy -o out.npy --dot nowhere/plan.dot
 refuses 'nowhere/out.npy' eval 'x, x' x=a.npy -o 1=first.npy -o 2=nowhere/out.npy
 refuses 'folder.npy' eval x x=a.npy -o folder.npy
 refuses '-o out.npy: given twice' eval 'x, x' x=a.npy -o 1=out.npy -o 2=out.npy

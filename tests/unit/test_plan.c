@@ -530,7 +530,7 @@ TEST(texts) {
   open_fixture(&f);
   sm_text_init(&text, &sm_malloc_allocator);
   f.options.limits.max_bindings = 4;
-  uint32_t sum = op2(&f, SM_OP_ADD, source(&f, 4), source(&f, 4));
+  uint32_t a = source(&f, 4), b = source(&f, 4), sum = op2(&f, SM_OP_ADD, a, b);
   keep(&f, op2(&f, SM_OP_MULTIPLY, sum, source(&f, 4)));
   make(&f);
   sm_plan_print(&text, &f.seg, &f.plan);
@@ -545,6 +545,30 @@ TEST(texts) {
   CHECK_STR(text.data,
             "[refuse] NumericFloat(F32, Mul) after NumericFloat(F32, Add): "
             "bindings (binding limit of the device) est_bindings=5/4");
+  sm_text_clear(&text);
+  sm_plan_print_dot(&text, &f.seg, &f.plan);
+  CHECK_STR(text.data,
+            "digraph segment {\n"
+            "  v0 [shape=ellipse, label=\"t1\\nf32[4]\", style=bold];\n"
+            "  v1 [shape=ellipse, label=\"t2\\nf32[4]\", style=bold];\n"
+            "  v2 [shape=ellipse, label=\"t3\\nf32[4]\"];\n"
+            "  v3 [shape=ellipse, label=\"t4\\nf32[4]\", style=bold];\n"
+            "  v4 [shape=ellipse, label=\"t5\\nf32[4]\", style=bold];\n"
+            "  subgraph cluster_0 {\n"
+            "    label=\"0 wide, read 32, written 16\";\n"
+            "    k0_0 [shape=box, label=\"NumericFloat(F32, Add)\"];\n"
+            "  }\n"
+            "  subgraph cluster_1 {\n"
+            "    label=\"1 wide, read 32, written 16\";\n"
+            "    k1_1 [shape=box, label=\"NumericFloat(F32, Mul)\"];\n"
+            "  }\n"
+            "  v0 -> k0_0;\n"
+            "  v1 -> k0_0;\n"
+            "  k0_0 -> v2;\n"
+            "  v2 -> k1_1;\n"
+            "  v3 -> k1_1;\n"
+            "  k1_1 -> v4;\n"
+            "}\n");
   sm_text_free(&text);
   close_fixture(&f);
 }

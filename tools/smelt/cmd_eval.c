@@ -30,6 +30,7 @@ static const char help[] =
     "  --no-fusion         one kernel per operation\n"
     "  --mode MODE         strict, default or fast (docs/modes.md)\n"
     "  --seed N            seed of rand and randn (default 0)\n"
+    "  --dot FILE          draws what runs, and in which kernels, for Graphviz (dot -Tsvg FILE)\n"
     "  --                  what follows is no option\n"
     "\n"
     "  smelt eval 'exp(a*b + c)' a=a.npy b=b.npy c='rand(64, 64)' -o d.npy\n"
@@ -55,6 +56,9 @@ typedef struct output {
 
 typedef struct evaluation {
   smelt_context_desc desc;
+  const char *dot_path; /* NULL: no picture */
+  sm_text dot;
+  sm_text categories; /* of the log, with the picture */
   const char *expression;
   sm_vec(const char *) bindings;
   sm_vec(input) inputs;
@@ -304,6 +308,35 @@ static smelt_status deliver_outputs(evaluation *e) {
   return SMELT_OK;
 }
 
+/* --- The picture ----------------------------------------------------------------------------------- */
+
+/* Pictures are kept, other lines go where they go without one. */
+static void take_line(void *user, const char *line) {
+  evaluation *e = user;
+  if (strncmp(line, "digraph ", 8) == 0) sm_text_addf(&e->dot, "%s\n", line);
+  else (void)fprintf(stderr, "%s\n", line);
+}
+
+static smelt_status ask_for_picture(evaluation *e, const char *path) {
+  const char *others = getenv("SMELT_LOG");
+  e->dot_path = path;
+  sm_text_clear(&e->categories);
+  sm_text_addf(&e->categories, "dot%s%s", others && *others ? "," : "", others ? others : "");
+  e->desc.log = e->categories.data;
+  e->desc.log_fn = take_line;
+  e->desc.log_user = e;
+  return e->categories.failed ? SMELT_ERR_MEMORY : SMELT_OK;
+}
+
+static smelt_status save_picture(evaluation *e) {
+  if (!e->dot_path) return SMELT_OK;
+  if (e->dot.failed) return sm_error_memory(&e->fault.error, "the picture");
+  FILE *file = fopen(e->dot_path, "w");
+  bool written = file && fputs(e->dot.data, file) >= 0;
+  if (file && fclose(file) == 0 && written) return SMELT_OK;
+  return sm_error_set(&e->fault.error, SMELT_ERR_IO, "%s: %s", e->dot_path, strerror(errno));
+}
+
 /* --- The command --------------------------------------------------------------------------------- */
 
 static smelt_status evaluate(evaluation *e) {
@@ -314,6 +347,7 @@ static smelt_status evaluate(evaluation *e) {
   SM_TRY(check_outputs(e));
   SM_TRY(run_inputs(e));
   SM_TRY(compute_outputs(e));
+  SM_TRY(save_picture(e));
   return deliver_outputs(e);
 }
 
@@ -325,7 +359,10 @@ static smelt_status finish(evaluation *e, smelt_error *err) {
   sm_vec_free(&sm_malloc_allocator, &e->inputs);
   sm_vec_free(&sm_malloc_allocator, &e->outputs);
   sm_vec_free(&sm_malloc_allocator, &e->bindings);
-  return smelt_context_destroy(e->ctx, err);
+  smelt_status status = smelt_context_destroy(e->ctx, err);
+  sm_text_free(&e->dot); /* which lines went to until now */
+  sm_text_free(&e->categories);
+  return status;
 }
 
 static int evaluate_and_report(evaluation *e) {
@@ -339,7 +376,7 @@ static int evaluate_and_report(evaluation *e) {
   return end == SMELT_OK ? cli_exit_of(status) : cli_fail("eval", end, "%s", leak.text);
 }
 
-enum { OPTION_NO_FUSION = 256, OPTION_SEED, OPTION_DEVICE, OPTION_MODE };
+enum { OPTION_NO_FUSION = 256, OPTION_DOT, OPTION_SEED, OPTION_DEVICE, OPTION_MODE };
 
 static smelt_status add_saved(evaluation *e, const char *argument) {
   output out = {.variable = EXPR_NONE};
@@ -358,6 +395,9 @@ static int take_option(void *options, char **argv, int option) {
                                               : cli_fail("eval", SMELT_ERR_MEMORY, "out of memory");
     case OPTION_DEVICE:
       return e->desc.device = optarg, CLI_GO_ON;
+    case OPTION_DOT:
+      return ask_for_picture(e, optarg) == SMELT_OK ? CLI_GO_ON
+                                                    : cli_fail("eval", SMELT_ERR_MEMORY, "out of memory");
     case OPTION_NO_FUSION:
       return e->desc.fusion = SMELT_OFF, CLI_GO_ON;
     case OPTION_MODE:
@@ -376,6 +416,7 @@ static int take_options(evaluation *e, int argc, char **argv) {
                                           {"device", required_argument, NULL, OPTION_DEVICE},
                                           {"no-fusion", no_argument, NULL, OPTION_NO_FUSION},
                                           {"mode", required_argument, NULL, OPTION_MODE},
+                                          {"dot", required_argument, NULL, OPTION_DOT},
                                           {"seed", required_argument, NULL, OPTION_SEED},
                                           {NULL, 0, NULL, 0}};
   return cli_take_options(argc, argv, ":ho:", options, take_option, e);
@@ -392,6 +433,8 @@ static int take_arguments(evaluation *e, int argc, char **argv) {
 
 int cmd_eval(int argc, char **argv) {
   evaluation e = {.desc = SMELT_CONTEXT_DESC_INIT};
+  sm_text_init(&e.dot, &sm_malloc_allocator);
+  sm_text_init(&e.categories, &sm_malloc_allocator);
   int ended = take_options(&e, argc, argv);
   if (ended == CLI_GO_ON) ended = take_arguments(&e, argc, argv);
   if (ended == CLI_GO_ON) return evaluate_and_report(&e);
