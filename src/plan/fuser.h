@@ -6,8 +6,9 @@
  * asks it two questions while it searches, and has it finish and run the
  * clusters that were found:
  *
- *   accept   may this operation be in a kernel of yours at all?
- *   fit      would these operations together stay within the limits?
+ *   accept   is this operation yours?
+ *   fit      may these operations together be a kernel of yours, and would they stay
+ *            within the limits? An anchor is asked about operations of others too.
  *   finish   make a block (the fuser's own plain data) of a cluster
  *   run      run a block on buffers
  *   discard  free a block
@@ -78,6 +79,7 @@ typedef struct sm_block_run {
 typedef struct sm_fuser {
   const char *name;
   bool available;  /* false: the name is reserved, nothing is accepted yet */
+  bool anchor;     /* clusters of its records grow first and may take in records of others */
   sm_reason apart; /* not NONE: its records run alone, without a kernel if that is possible */
   sm_fuser_settings settings;
   sm_reason (*accept)(const sm_segment *segment, const sm_op *op);

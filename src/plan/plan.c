@@ -66,35 +66,42 @@ static void add_guests_of(const search *s, uint32_t op) {
   }
 }
 
-/* The records with their guests, ascending: in s->with_guests. */
-static int add_guests(const search *s, const uint32_t *ops, int n) {
+/* The records with their guests, ascending. Valid until the next call. */
+static const uint32_t *add_guests(const search *s, const uint32_t *ops, int *n_ops) {
+  int n = *n_ops;
+  if (!s->graph.any_dissolved) return ops;
   memset(s->guest_scratch, 0, s->graph.words * sizeof *s->guest_scratch);
   for (int i = 0; i < n; i++) {
     sm_bitset_add(s->guest_scratch, ops[i]);
     add_guests_of(s, ops[i]);
   }
-  return list_bits(s->guest_scratch, s->graph.words, s->with_guests);
+  *n_ops = list_bits(s->guest_scratch, s->graph.words, s->with_guests);
+  return s->with_guests;
 }
 
 static sm_fit fit_list(const search *s, const sm_fuser *fuser, const uint32_t *ops, int n,
                        const sm_limits *limits) {
-  int n_all = add_guests(s, ops, n);
+  ops = add_guests(s, ops, &n);
   sm_candidate candidate = {.segment = s->graph.segment,
-                            .ops = s->with_guests,
-                            .n_ops = n_all,
+                            .ops = ops,
+                            .n_ops = n,
                             .uses = s->graph.uses,
                             .guest = s->graph.dissolved,
                             .scratch = s->value_scratch};
   return fuser->fit(&candidate, limits);
 }
 
-static sm_fit fit_union(const search *s, uint32_t a, uint32_t b, const sm_limits *limits) {
+/* Clusters with an anchor are never cut: for them the limit on records holds. */
+static sm_fit fit_union(const search *s, const sm_fuser *fuser, uint32_t a, uint32_t b, sm_limits limits) {
+  if (!fuser->anchor) limits.max_ops = INT_MAX;
   uint64_t *both = s->contract_scratch;
   memcpy(both, members_of(s, a), s->graph.words * sizeof *both);
   sm_bitset_union(both, members_of(s, b), s->graph.words);
   int n = list_members(s, both);
-  return fit_list(s, s->fuser[a], s->list, n, limits);
+  return fit_list(s, fuser, s->list, n, &limits);
 }
+
+static bool has_anchor(const search *s, uint32_t root) { return s->fuser[root] && s->fuser[root]->anchor; }
 
 /* --- Merging -------------------------------------------------------------------------- */
 
@@ -105,23 +112,35 @@ static void merge(search *s, uint32_t a, uint32_t b, int bindings) {
     if (s->root[op] == gone) s->root[op] = root;
   }
   sm_bitset_union(members_of(s, root), members_of(s, gone), s->graph.words);
+  s->fuser[root] = has_anchor(s, b) ? s->fuser[b] : s->fuser[a];
   s->n_members[root] += s->n_members[gone];
   s->n_members[gone] = 0;
   s->bindings[root] = bindings;
 }
 
+/* Whose a cluster of both would be: of two different fusers the anchor's. NULL with a
+ * reason if it would be nobody's. */
+static const sm_fuser *joint_fuser(const search *s, uint32_t a, uint32_t b, sm_reason *reason) {
+  const sm_fuser *x = s->fuser[a], *y = s->fuser[b];
+  *reason = SM_REASON_VARIANT;
+  if (!x || !y) return NULL;
+  if (x->apart || y->apart) *reason = x->apart ? x->apart : y->apart;
+  if (x->apart || y->apart) return NULL;
+  if (x == y) return x;
+  if (x->anchor == y->anchor) return NULL;
+  return x->anchor ? x : y;
+}
+
 /* The reason why clusters a and b cannot be one, cheapest question first. */
 static sm_fit try_merge(const search *s, uint32_t a, uint32_t b, const sm_limits *limits) {
+  sm_reason reason;
   if (!s->options->fusion) return (sm_fit){.reason = SM_REASON_FUSION_OFF};
-  if (!s->fuser[a] || !s->fuser[b]) return (sm_fit){.reason = SM_REASON_VARIANT};
-  if (s->fuser[a]->apart || s->fuser[b]->apart) {
-    return (sm_fit){.reason = s->fuser[a]->apart ? s->fuser[a]->apart : s->fuser[b]->apart};
-  }
-  if (s->fuser[a] != s->fuser[b]) return (sm_fit){.reason = SM_REASON_VARIANT};
+  const sm_fuser *fuser = joint_fuser(s, a, b, &reason);
+  if (!fuser) return (sm_fit){.reason = reason};
   if (!sm_graph_convex(&s->graph, a, b, members_of(s, a), members_of(s, b))) {
     return (sm_fit){.reason = SM_REASON_PATH};
   }
-  return fit_union(s, a, b, limits);
+  return fit_union(s, fuser, a, b, *limits);
 }
 
 static void refuse(search *s, uint32_t producer, uint32_t consumer, sm_fit fit) {
@@ -138,15 +157,33 @@ static void forget_healed(sm_plan *plan, const uint32_t *root) {
   plan->n_refusals = kept;
 }
 
+/* One round in which clusters with an anchor are offered their neighbours. */
+static bool grow_once(search *s) {
+  bool grown = false;
+  for (size_t i = 0; i < s->n_edges; i++) {
+    uint32_t a = s->root[s->edges[i].producer], b = s->root[s->edges[i].consumer];
+    if (a == b || !(has_anchor(s, a) || has_anchor(s, b))) continue;
+    sm_fit fit = try_merge(s, a, b, &s->options->limits);
+    if (fit.reason == SM_REASON_NONE) merge(s, a, b, fit.bindings);
+    grown = grown || fit.reason == SM_REASON_NONE;
+  }
+  return grown;
+}
+
+/* Anchors come first, as long as they find something, but no more than so often. */
+static void grow_anchors(search *s) {
+  enum { MOST_ROUNDS = 32 };
+  bool grown = s->options->fusion;
+  for (int round = 0; grown && round < MOST_ROUNDS; round++) grown = grow_once(s);
+}
+
 /* Clusters that become too long are cut when all are known (plan/cut.h). */
 static void contract_edges(search *s) {
-  sm_limits limits = s->options->limits;
-  limits.max_ops = INT_MAX;
   for (size_t i = 0; i < s->n_edges; i++) {
     const edge *e = &s->edges[i];
     uint32_t a = s->root[e->producer], b = s->root[e->consumer];
     if (a == b) continue;
-    sm_fit fit = try_merge(s, a, b, &limits);
+    sm_fit fit = try_merge(s, a, b, &s->options->limits);
     if (fit.reason == SM_REASON_NONE) merge(s, a, b, fit.bindings);
     else refuse(s, e->producer, e->consumer, fit);
   }
@@ -163,6 +200,7 @@ static bool independent(const search *s, uint32_t a, uint32_t b) {
 static void join_into(search *s, uint32_t root) {
   for (uint32_t op = root + 1; op < s->graph.n_ops; op++) {
     if (s->root[op] != op || !s->n_members[op] || !independent(s, root, op)) continue;
+    if (s->n_members[root] + s->n_members[op] > s->options->limits.max_ops) continue;
     sm_fit fit = try_merge(s, root, op, &s->options->limits);
     if (fit.reason == SM_REASON_NONE) merge(s, root, op, fit.bindings);
   }
@@ -332,8 +370,9 @@ static bool add_cluster(search *s, uint32_t root, const uint32_t *ops, int n, in
   sm_cluster *c = &plan->clusters[plan->n_clusters];
   *c = (sm_cluster){.fuser = s->fuser[root], .bindings = bindings};
   if (!c->fuser) c->refused = s->alone[root];
-  c->n_ops = add_guests(s, ops, n);
-  c->ops = sm_arena_copy(&plan->arena, s->with_guests, (size_t)c->n_ops * sizeof *ops);
+  c->n_ops = n;
+  ops = add_guests(s, ops, &c->n_ops);
+  c->ops = sm_arena_copy(&plan->arena, ops, (size_t)c->n_ops * sizeof *ops);
   if (!c->ops) return false;
   mark_written(s, c);
   mark_reads(s, c);
@@ -374,7 +413,7 @@ static bool emit_piece(search *s, uint32_t root, const uint32_t *ops, int n, con
 /* Records of a cluster ascend, so whatever part of it comes first can run first. */
 static bool emit_cluster(search *s, uint32_t root) {
   int n = list_members(s, members_of(s, root));
-  if (n <= s->options->limits.max_ops || !s->fuser[root])
+  if (n <= s->options->limits.max_ops || !s->fuser[root] || s->fuser[root]->anchor)
     return add_cluster(s, root, s->list, n, s->bindings[root]);
   const bool *escapes = find_escapes(s, s->list, n);
   for (int done = 0, taken; done < n; done += taken) {
@@ -442,6 +481,7 @@ static smelt_status find_plan(search *s, const sm_segment *segment, smelt_error 
       !allocate(s))
     return sm_error_memory(err, "a plan");
   start_clusters(s);
+  grow_anchors(s);
   contract_edges(s);
   join_independent(s);
   return order_clusters(s, err);

@@ -10,7 +10,8 @@
  *
  * The search. Dead records are removed; some dissolve into their readers
  * (plan/dissolve.h). Every other record starts as a cluster of its
- * own. Edges are then contracted greedily: larger carried tensors first, then
+ * own. Clusters with an *anchor* (a reduction, a product) are offered their neighbours
+ * first, as long as they take some. Edges are then contracted greedily: larger carried tensors first, then
  * those that save more reads, then by operation index; an edge is refused with
  * a reason if the fuser's limits, the shapes or convexity forbid it. Afterwards
  * independent clusters of one shape join in operation order. Clusters that are too

@@ -44,7 +44,10 @@ static void transpose(sm_graph *g) {
 static bool find_needed(sm_graph *g, const sm_fuser *const *fuser, bool dissolve, sm_arena *arena) {
   sm_segment_needed(g->segment, g->needed);
   if (dissolve && !sm_dissolve(g->segment, fuser, g->needed, arena, g->dissolved)) return false;
-  for (uint32_t op = 0; op < g->n_ops; op++) g->needed[op] = g->needed[op] && !g->dissolved[op];
+  for (uint32_t op = 0; op < g->n_ops; op++) {
+    g->needed[op] = g->needed[op] && !g->dissolved[op];
+    g->any_dissolved = g->any_dissolved || g->dissolved[op];
+  }
   return true;
 }
 

@@ -14,6 +14,7 @@ typedef struct sm_graph {
   size_t words;    /* of one bitset over records */
   bool *needed;    /* by record: it is in the graph */
   bool *dissolved; /* by record: it is not, but its readers use what it uses */
+  bool any_dissolved;
   uint32_t *uses;  /* by value: operands of needed records */
   uint64_t *below; /* by record: the records it reaches, itself included */
   uint64_t *above; /* by record: the records that reach it, itself included */

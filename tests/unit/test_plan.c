@@ -37,6 +37,16 @@ static sm_fit fit(const sm_candidate *c, const sm_limits *limits) {
   return result;
 }
 
+/* An anchor: takes sin, and around it exp and add. */
+static sm_fit fit_anchor(const sm_candidate *c, const sm_limits *limits) {
+  for (int i = 0; i < c->n_ops; i++) {
+    uint16_t code = c->segment->ops.items[c->ops[i]].code;
+    if (code != SM_OP_SIN && code != SM_OP_EXP && code != SM_OP_ADD)
+      return (sm_fit){.reason = SM_REASON_SHAPE};
+  }
+  return fit(c, limits);
+}
+
 /* The same without the checks, for measuring. */
 static sm_fit fit_fast(const sm_candidate *c, const sm_limits *limits) {
   int buffers = sm_candidate_buffers(c) + 1;
@@ -47,6 +57,9 @@ static const sm_fuser reserved = {.name = "reserved"};
 static const sm_fuser wide = {.name = "wide", .available = true, .accept = accept_wide, .fit = fit};
 static const sm_fuser narrow = {.name = "narrow", .available = true, .accept = accept_narrow, .fit = fit};
 static const sm_fuser fast = {.name = "fast", .available = true, .accept = accept_wide, .fit = fit_fast};
+static const sm_fuser anchor = {
+    .name = "anchor", .available = true, .anchor = true, .accept = accept_narrow, .fit = fit_anchor};
+static const sm_fuser *const anchor_fusers[] = {&anchor, &wide, NULL};
 static const sm_fuser *const fusers[] = {&reserved, &wide, &narrow, NULL};
 static const sm_fuser *const fast_fusers[] = {&fast, NULL};
 
@@ -277,6 +290,54 @@ TEST(saved_reads_come_next) {
   make(&f);
   check_clusters(&f, "wide 0; wide 1 2 3");
   check_refusals(&f, "2 after 0: bindings");
+  close_fixture(&f);
+}
+
+/* --- Anchors ------------------------------------------------------------------------------ */
+
+/* What it may take it gets, from both sides and however far, before others merge. */
+TEST(anchors_grow_first) {
+  fixture f;
+  open_fixture(&f);
+  f.options.fusers = anchor_fusers;
+  uint32_t a = op1(&f, SM_OP_EXP, op1(&f, SM_OP_LOG, source(&f, 4)));
+  uint32_t b = op1(&f, SM_OP_EXP, op1(&f, SM_OP_EXP, source(&f, 4)));
+  uint32_t s = op1(&f, SM_OP_SIN, op2(&f, SM_OP_ADD, a, b));
+  keep(&f, op1(&f, SM_OP_TANH, op1(&f, SM_OP_EXP, s)));
+  make(&f);
+  check_sound(&f);
+  check_clusters(&f, "wide 0; anchor 1 2 3 4 5 6; wide 7");
+  check_refusals(&f, "1 after 0: shape; 7 after 6: shape");
+  close_fixture(&f);
+}
+
+/* Their kernels are never cut: they take what the limit allows. */
+TEST(anchors_keep_the_limit) {
+  fixture f;
+  open_fixture(&f);
+  f.options.fusers = anchor_fusers;
+  f.options.limits.max_ops = 4;
+  uint32_t s = op1(&f, SM_OP_SIN, chain(&f, source(&f, 4), 6));
+  keep(&f, chain(&f, s, 6));
+  make(&f);
+  check_sound(&f);
+  int at = 0;
+  while (f.plan.clusters[at].fuser != &anchor) at++;
+  CHECK_I64(f.plan.clusters[at].n_ops, 4);
+  CHECK_I64(f.plan.n_clusters, 3);
+  close_fixture(&f);
+}
+
+/* Two of them with a path between them that neither may take. */
+TEST(anchors_and_paths) {
+  fixture f;
+  open_fixture(&f);
+  f.options.fusers = anchor_fusers;
+  uint32_t first = op1(&f, SM_OP_SIN, source(&f, 4)), between = op1(&f, SM_OP_LOG, first);
+  keep(&f, op2(&f, SM_OP_ADD, first, op1(&f, SM_OP_SIN, between)));
+  make(&f);
+  check_sound(&f);
+  check_clusters(&f, "anchor 0; wide 1; anchor 2 3");
   close_fixture(&f);
 }
 
@@ -722,7 +783,8 @@ TEST(time_of_a_mesh) {
 TEST_MAIN(CASE(a_chain_is_one_cluster), CASE(dead_records_are_not_planned), CASE(a_diamond_is_one_cluster),
           CASE(an_edge_that_heals_is_no_refusal), CASE(a_path_through_another_kernel_splits),
           CASE(clusters_never_wait_for_each_other), CASE(larger_tensors_come_first),
-          CASE(saved_reads_come_next), CASE(operation_limit), CASE(cuts_where_least_is_carried),
+          CASE(saved_reads_come_next), CASE(anchors_grow_first), CASE(anchors_keep_the_limit),
+          CASE(anchors_and_paths), CASE(operation_limit), CASE(cuts_where_least_is_carried),
           CASE(cuts_behind_the_last_period), CASE(binding_limit), CASE(limits_hold_for_the_first_operation),
           CASE(an_operation_nobody_takes), CASE(a_value_is_bound_once),
           CASE(a_value_used_twice_is_refused_once), CASE(independent_expressions_join),
