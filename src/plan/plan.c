@@ -11,6 +11,8 @@
 #include "plan/cut.h"
 #include "plan/plan_graph.h"
 
+enum { OFFERS = 32 /* a record */ };
+
 typedef struct edge {
   uint32_t producer, consumer;
   int64_t bytes;  /* of the carried tensor */
@@ -30,6 +32,7 @@ typedef struct search {
   sm_reason *alone;       /* by record: why it cannot be run at all */
   edge *edges;
   size_t n_edges;
+  int offers; /* of clusters to be joined that are left: the search is bounded by a count */
   uint32_t *list;          /* scratch: records of a candidate */
   uint32_t *value_scratch; /* for sm_candidate */
   uint64_t *contract_scratch;
@@ -201,6 +204,7 @@ static void join_into(search *s, uint32_t root) {
   for (uint32_t op = root + 1; op < s->graph.n_ops; op++) {
     if (s->root[op] != op || !s->n_members[op] || !independent(s, root, op)) continue;
     if (s->n_members[root] + s->n_members[op] > s->options->limits.max_ops) continue;
+    if (s->offers-- <= 0) return;
     sm_fit fit = try_merge(s, root, op, &s->options->limits);
     if (fit.reason == SM_REASON_NONE) merge(s, root, op, fit.bindings);
   }
@@ -208,6 +212,7 @@ static void join_into(search *s, uint32_t root) {
 
 static void join_independent(search *s) {
   if (!s->options->fusion) return;
+  s->offers = OFFERS * (int)s->graph.n_ops;
   for (uint32_t op = 0; op < s->graph.n_ops; op++) {
     if (s->graph.needed[op] && s->root[op] == op) join_into(s, op);
   }
@@ -432,21 +437,27 @@ static void refuse_cut_edges(search *s) {
   }
 }
 
-static bool dies_in(const search *s, uint32_t v, uint32_t cluster) {
-  return s->plan->last_reader[v] == cluster && !s->graph.segment->values.items[v].live;
+/* The cluster that value `v` dies in, or SM_NO_CLUSTER. */
+static uint32_t dies_in(const search *s, uint32_t v) {
+  return s->graph.segment->values.items[v].live ? SM_NO_CLUSTER : s->plan->last_reader[v];
 }
 
 /* Once all clusters are known, and so who reads what last. */
 static bool list_dying(search *s) {
   uint32_t n_values = (uint32_t)s->graph.segment->values.len;
-  for (uint32_t i = 0; i < (uint32_t)s->plan->n_clusters; i++) {
-    sm_cluster *c = &s->plan->clusters[i];
-    for (uint32_t v = 0; v < n_values; v++) c->n_dying += dies_in(s, v, i);
-    c->dying = sm_arena_alloc(&s->plan->arena, (size_t)c->n_dying * sizeof *c->dying);
-    if (!c->dying) return false;
-    for (uint32_t v = 0, n = 0; v < n_values; v++) {
-      if (dies_in(s, v, i)) c->dying[n++] = v;
-    }
+  sm_cluster *clusters = s->plan->clusters;
+  for (uint32_t v = 0; v < n_values; v++) {
+    if (dies_in(s, v) != SM_NO_CLUSTER) clusters[dies_in(s, v)].n_dying++;
+  }
+  for (int i = 0; i < s->plan->n_clusters; i++) {
+    clusters[i].dying = sm_arena_alloc(&s->plan->arena, (size_t)clusters[i].n_dying * sizeof(uint32_t));
+    if (!clusters[i].dying) return false;
+    clusters[i].n_dying = 0;
+  }
+  for (uint32_t v = 0; v < n_values; v++) {
+    if (dies_in(s, v) == SM_NO_CLUSTER) continue;
+    sm_cluster *c = &clusters[dies_in(s, v)];
+    c->dying[c->n_dying++] = v;
   }
   return true;
 }
