@@ -16,7 +16,8 @@
  * *number* either. Dtypes of tensors are promoted and shapes broadcast by the
  * rules of the Python Array API; a scalar takes the dtype of the tensors beside
  * it. `dims` has `rank` extents, NULL is allowed for rank 0. Negative axes count
- * from the end; NULL in place of a list of axes leaves them out. A list of tensors
+ * from the end; NULL in place of a list of axes leaves them out, so that a reduction
+ * is over all of them; with `keepdims` reduced axes stay, with extent 1. A list of tensors
  * is taken whole; write its elements in statements of their own, or at least so
  * that their order does not matter: C leaves it open inside braces. */
 #ifndef SMELT_OPS_H
@@ -607,6 +608,126 @@ smelt_tensor *smelt_take_along_axis(smelt_tensor *x, smelt_tensor *indices, int 
  * Result: promoted dtype, extents of the axis added. */
 SMELT_API SMELT_GIVES
 smelt_tensor *smelt_concat(smelt_tensor *const *tensors, size_t n, int axis);
+
+/* --- Reductions --- */
+
+/* Sum of the elements, 0 of none; integers wrap, half types are added in f32.
+ * x: any dtype, tensor.
+ * Result: `dtype`, or if that is NONE i64, u64 or the float dtype of x, axes left out or of extent 1. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_sum(smelt_tensor *x, const int *axes, size_t n_axes, bool keepdims, smelt_dtype dtype);
+
+/* Product of the elements, 1 of none; integers wrap, half types are multiplied in f32.
+ * x: any dtype, tensor.
+ * Result: `dtype`, or if that is NONE i64, u64 or the float dtype of x, axes left out or of extent 1. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_prod(smelt_tensor *x, const int *axes, size_t n_axes, bool keepdims, smelt_dtype dtype);
+
+/* Sum divided by the number of elements, NaN of none; half types are rounded only in the end.
+ * x: float, tensor.
+ * Result: dtype of x, axes left out or of extent 1. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_mean(smelt_tensor *x, const int *axes, size_t n_axes, bool keepdims);
+
+/* The largest element; NaN propagates, there has to be an element.
+ * x: number, tensor.
+ * Result: dtype of x, axes left out or of extent 1. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_max(smelt_tensor *x, const int *axes, size_t n_axes, bool keepdims);
+
+/* The smallest element; NaN propagates, there has to be an element.
+ * x: number, tensor.
+ * Result: dtype of x, axes left out or of extent 1. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_min(smelt_tensor *x, const int *axes, size_t n_axes, bool keepdims);
+
+/* Whether an element is true or not zero (NaN is not zero); false of none.
+ * x: any dtype, tensor.
+ * Result: bool, axes left out or of extent 1. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_any(smelt_tensor *x, const int *axes, size_t n_axes, bool keepdims);
+
+/* Whether all elements are true or not zero (NaN is not zero); true of none.
+ * x: any dtype, tensor.
+ * Result: bool, axes left out or of extent 1. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_all(smelt_tensor *x, const int *axes, size_t n_axes, bool keepdims);
+
+/* Row-major index over these axes of the first NaN, otherwise of the first largest element.
+ * x: any dtype, tensor.
+ * Result: i64, axes left out or of extent 1. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_argmax(smelt_tensor *x, const int *axes, size_t n_axes, bool keepdims);
+
+/* Row-major index over these axes of the first NaN, otherwise of the first smallest element.
+ * x: any dtype, tensor.
+ * Result: i64, axes left out or of extent 1. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_argmin(smelt_tensor *x, const int *axes, size_t n_axes, bool keepdims);
+
+/* --- Composite reductions --- */
+
+/* max(abs(x)).
+ * x: number, tensor.
+ * Result: dtype of x, axes left out or of extent 1. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_max_abs(smelt_tensor *x, const int *axes, size_t n_axes, bool keepdims);
+
+/* sum(astype(x, bool)): NaN counts.
+ * x: any dtype, tensor.
+ * Result: i64, axes left out or of extent 1. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_count_nonzero(smelt_tensor *x, const int *axes, size_t n_axes, bool keepdims);
+
+/* sum(square(x - mean(x))) / max(n - correction, 0), where n elements are reduced to one.
+ * x: float, tensor.
+ * Result: dtype of x, axes left out or of extent 1. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_var(smelt_tensor *x, const int *axes, size_t n_axes, bool keepdims, double correction);
+
+/* sqrt(var(x)).
+ * x: float, tensor.
+ * Result: dtype of x, axes left out or of extent 1. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_std(smelt_tensor *x, const int *axes, size_t n_axes, bool keepdims, double correction);
+
+/* log(sum(exp(x - m))) + m with m = max(x), or 0 where that is not finite.
+ * x: float, tensor.
+ * Result: dtype of x, axes left out or of extent 1. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_logsumexp(smelt_tensor *x, const int *axes, size_t n_axes, bool keepdims);
+
+/* sum(abs(x)**ord)**(1/ord); ord inf is max(abs(x)), -inf min(abs(x)), 0 how many are not zero.
+ * x: float, tensor.
+ * Result: dtype of x, axes left out or of extent 1. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_vector_norm(smelt_tensor *x, const int *axes, size_t n_axes, bool keepdims, double ord);
+
+/* --- Normalizations --- */
+
+/* e * (1/sum(e)) with e = exp(x - max(x)) along the axis.
+ * x: float, tensor.
+ * Result: dtype of x, shape of x. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_softmax(smelt_tensor *x, int axis);
+
+/* y - log(sum(exp(y))) with y = x - max(x) along the axis.
+ * x: float, tensor.
+ * Result: dtype of x, shape of x. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_log_softmax(smelt_tensor *x, int axis);
+
+/* y * rsqrt(mean(square(y)) + eps) with y = x - mean(x) over the axes.
+ * x: float, tensor.
+ * Result: dtype of x, shape of x. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_layer_norm(smelt_tensor *x, const int *axes, size_t n_axes, double eps);
+
+/* x * rsqrt(mean(square(x)) + eps) over the axes.
+ * x: float, tensor.
+ * Result: dtype of x, shape of x. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_rms_norm(smelt_tensor *x, const int *axes, size_t n_axes, double eps);
 
 #ifdef __cplusplus
 }

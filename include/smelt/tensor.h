@@ -111,13 +111,15 @@ SMELT_API int64_t smelt_count(const smelt_tensor *t);
 /* Attributes of an operation; which ones are read is in smelt_op_info.attrs. */
 typedef struct smelt_attrs {
   size_t size;       /* sizeof(smelt_attrs) */
-  smelt_dtype dtype; /* 't' */
+  smelt_dtype dtype; /* 't', 'd' */
   int rank;          /* 's': the shape, with dims */
   const int64_t *dims;
-  const int *axes; /* 'a': any number of axes, NULL: left out; 'p': two; 'x': one */
+  const int *axes; /* 'a', 'o': any number of axes, NULL: left out; 'p': two; 'x': one */
   size_t n_axes;
   const smelt_range *ranges; /* 'r': one an axis */
   size_t n_ranges;
+  bool keepdims; /* 'k' */
+  double number; /* 'c', 'n', 'e' */
 } smelt_attrs;
 
 /* One operation of the table. Strings are static. */
@@ -126,7 +128,8 @@ typedef struct smelt_op_info {
   const char *operands; /* one letter an operand: T tensor, A tensor or scalar, B bool tensor,
                            I integer tensor, S scalar only; L alone: a list of tensors */
   const char *attrs;    /* one letter an attribute: t dtype, s shape, a axes, p two axes, x one
-                           axis, r ranges */
+                           axis, r ranges, o reduced axes, k keepdims, d dtype or NONE, and the
+                           numbers c correction, n ord, e eps */
   const char *family;   /* "Numeric", as the log names it */
   const char *doc;      /* one sentence */
 } smelt_op_info;

@@ -180,6 +180,44 @@ const smelt_op_info sm_op_infos[SM_OP_COUNT] = {
         "Along an axis the element that the index at the same place names, as take does; other axes broadcast."},
     [SM_OP_CONCAT] = {"concat", "L", "x", "Base",
         "The tensors one after another along an axis; their other extents are equal."},
+    [SM_OP_SUM] = {"sum", "T", "okd", "Numeric",
+        "Sum of the elements, 0 of none; integers wrap, half types are added in f32."},
+    [SM_OP_PROD] = {"prod", "T", "okd", "Numeric",
+        "Product of the elements, 1 of none; integers wrap, half types are multiplied in f32."},
+    [SM_OP_MEAN] = {"mean", "T", "ok", "Numeric",
+        "Sum divided by the number of elements, NaN of none; half types are rounded only in the end."},
+    [SM_OP_MAX] = {"max", "T", "ok", "Numeric",
+        "The largest element; NaN propagates, there has to be an element."},
+    [SM_OP_MIN] = {"min", "T", "ok", "Numeric",
+        "The smallest element; NaN propagates, there has to be an element."},
+    [SM_OP_ANY] = {"any", "T", "ok", "Base",
+        "Whether an element is true or not zero (NaN is not zero); false of none."},
+    [SM_OP_ALL] = {"all", "T", "ok", "Base",
+        "Whether all elements are true or not zero (NaN is not zero); true of none."},
+    [SM_OP_ARGMAX] = {"argmax", "T", "ok", "Base",
+        "Row-major index over these axes of the first NaN, otherwise of the first largest element."},
+    [SM_OP_ARGMIN] = {"argmin", "T", "ok", "Base",
+        "Row-major index over these axes of the first NaN, otherwise of the first smallest element."},
+    [SM_OP_MAX_ABS] = {"max_abs", "T", "ok", "Numeric",
+        "max(abs(x))."},
+    [SM_OP_COUNT_NONZERO] = {"count_nonzero", "T", "ok", "Base",
+        "sum(astype(x, bool)): NaN counts."},
+    [SM_OP_VAR] = {"var", "T", "okc", "Float",
+        "sum(square(x - mean(x))) / max(n - correction, 0), where n elements are reduced to one."},
+    [SM_OP_STD] = {"std", "T", "okc", "Float",
+        "sqrt(var(x))."},
+    [SM_OP_LOGSUMEXP] = {"logsumexp", "T", "ok", "Float",
+        "log(sum(exp(x - m))) + m with m = max(x), or 0 where that is not finite."},
+    [SM_OP_VECTOR_NORM] = {"vector_norm", "T", "okn", "Float",
+        "sum(abs(x)**ord)**(1/ord); ord inf is max(abs(x)), -inf min(abs(x)), 0 how many are not zero."},
+    [SM_OP_SOFTMAX] = {"softmax", "T", "x", "Float",
+        "e * (1/sum(e)) with e = exp(x - max(x)) along the axis."},
+    [SM_OP_LOG_SOFTMAX] = {"log_softmax", "T", "x", "Float",
+        "y - log(sum(exp(y))) with y = x - max(x) along the axis."},
+    [SM_OP_LAYER_NORM] = {"layer_norm", "T", "oe", "Float",
+        "y * rsqrt(mean(square(y)) + eps) with y = x - mean(x) over the axes."},
+    [SM_OP_RMS_NORM] = {"rms_norm", "T", "oe", "Float",
+        "x * rsqrt(mean(square(x)) + eps) over the axes."},
 };
 
 smelt_tensor *(smelt_zeros)(smelt_context *ctx, smelt_dtype dtype, int rank, const int64_t *dims) {
@@ -630,4 +668,118 @@ smelt_tensor *(smelt_take_along_axis)(smelt_tensor *x, smelt_tensor *indices, in
 smelt_tensor *(smelt_concat)(smelt_tensor *const *tensors, size_t n, int axis) {
   const smelt_attrs attrs = {.size = sizeof attrs, .axes = &axis, .n_axes = 1};
   return sm_record_list(NULL, SM_OP_CONCAT, tensors, n, &attrs);
+}
+
+smelt_tensor *(smelt_sum)(smelt_tensor *x, const int *axes, size_t n_axes, bool keepdims, smelt_dtype dtype) {
+  smelt_tensor *const operands[] = {x};
+  const smelt_attrs attrs = {.size = sizeof attrs, .axes = axes, .n_axes = n_axes, .keepdims = keepdims, .dtype = dtype};
+  return sm_record_call(NULL, SM_OP_SUM, operands, 1, &attrs);
+}
+
+smelt_tensor *(smelt_prod)(smelt_tensor *x, const int *axes, size_t n_axes, bool keepdims, smelt_dtype dtype) {
+  smelt_tensor *const operands[] = {x};
+  const smelt_attrs attrs = {.size = sizeof attrs, .axes = axes, .n_axes = n_axes, .keepdims = keepdims, .dtype = dtype};
+  return sm_record_call(NULL, SM_OP_PROD, operands, 1, &attrs);
+}
+
+smelt_tensor *(smelt_mean)(smelt_tensor *x, const int *axes, size_t n_axes, bool keepdims) {
+  smelt_tensor *const operands[] = {x};
+  const smelt_attrs attrs = {.size = sizeof attrs, .axes = axes, .n_axes = n_axes, .keepdims = keepdims};
+  return sm_record_call(NULL, SM_OP_MEAN, operands, 1, &attrs);
+}
+
+smelt_tensor *(smelt_max)(smelt_tensor *x, const int *axes, size_t n_axes, bool keepdims) {
+  smelt_tensor *const operands[] = {x};
+  const smelt_attrs attrs = {.size = sizeof attrs, .axes = axes, .n_axes = n_axes, .keepdims = keepdims};
+  return sm_record_call(NULL, SM_OP_MAX, operands, 1, &attrs);
+}
+
+smelt_tensor *(smelt_min)(smelt_tensor *x, const int *axes, size_t n_axes, bool keepdims) {
+  smelt_tensor *const operands[] = {x};
+  const smelt_attrs attrs = {.size = sizeof attrs, .axes = axes, .n_axes = n_axes, .keepdims = keepdims};
+  return sm_record_call(NULL, SM_OP_MIN, operands, 1, &attrs);
+}
+
+smelt_tensor *(smelt_any)(smelt_tensor *x, const int *axes, size_t n_axes, bool keepdims) {
+  smelt_tensor *const operands[] = {x};
+  const smelt_attrs attrs = {.size = sizeof attrs, .axes = axes, .n_axes = n_axes, .keepdims = keepdims};
+  return sm_record_call(NULL, SM_OP_ANY, operands, 1, &attrs);
+}
+
+smelt_tensor *(smelt_all)(smelt_tensor *x, const int *axes, size_t n_axes, bool keepdims) {
+  smelt_tensor *const operands[] = {x};
+  const smelt_attrs attrs = {.size = sizeof attrs, .axes = axes, .n_axes = n_axes, .keepdims = keepdims};
+  return sm_record_call(NULL, SM_OP_ALL, operands, 1, &attrs);
+}
+
+smelt_tensor *(smelt_argmax)(smelt_tensor *x, const int *axes, size_t n_axes, bool keepdims) {
+  smelt_tensor *const operands[] = {x};
+  const smelt_attrs attrs = {.size = sizeof attrs, .axes = axes, .n_axes = n_axes, .keepdims = keepdims};
+  return sm_record_call(NULL, SM_OP_ARGMAX, operands, 1, &attrs);
+}
+
+smelt_tensor *(smelt_argmin)(smelt_tensor *x, const int *axes, size_t n_axes, bool keepdims) {
+  smelt_tensor *const operands[] = {x};
+  const smelt_attrs attrs = {.size = sizeof attrs, .axes = axes, .n_axes = n_axes, .keepdims = keepdims};
+  return sm_record_call(NULL, SM_OP_ARGMIN, operands, 1, &attrs);
+}
+
+smelt_tensor *(smelt_max_abs)(smelt_tensor *x, const int *axes, size_t n_axes, bool keepdims) {
+  smelt_tensor *const operands[] = {x};
+  const smelt_attrs attrs = {.size = sizeof attrs, .axes = axes, .n_axes = n_axes, .keepdims = keepdims};
+  return sm_record_call(NULL, SM_OP_MAX_ABS, operands, 1, &attrs);
+}
+
+smelt_tensor *(smelt_count_nonzero)(smelt_tensor *x, const int *axes, size_t n_axes, bool keepdims) {
+  smelt_tensor *const operands[] = {x};
+  const smelt_attrs attrs = {.size = sizeof attrs, .axes = axes, .n_axes = n_axes, .keepdims = keepdims};
+  return sm_record_call(NULL, SM_OP_COUNT_NONZERO, operands, 1, &attrs);
+}
+
+smelt_tensor *(smelt_var)(smelt_tensor *x, const int *axes, size_t n_axes, bool keepdims, double correction) {
+  smelt_tensor *const operands[] = {x};
+  const smelt_attrs attrs = {.size = sizeof attrs, .axes = axes, .n_axes = n_axes, .keepdims = keepdims, .number = correction};
+  return sm_record_call(NULL, SM_OP_VAR, operands, 1, &attrs);
+}
+
+smelt_tensor *(smelt_std)(smelt_tensor *x, const int *axes, size_t n_axes, bool keepdims, double correction) {
+  smelt_tensor *const operands[] = {x};
+  const smelt_attrs attrs = {.size = sizeof attrs, .axes = axes, .n_axes = n_axes, .keepdims = keepdims, .number = correction};
+  return sm_record_call(NULL, SM_OP_STD, operands, 1, &attrs);
+}
+
+smelt_tensor *(smelt_logsumexp)(smelt_tensor *x, const int *axes, size_t n_axes, bool keepdims) {
+  smelt_tensor *const operands[] = {x};
+  const smelt_attrs attrs = {.size = sizeof attrs, .axes = axes, .n_axes = n_axes, .keepdims = keepdims};
+  return sm_record_call(NULL, SM_OP_LOGSUMEXP, operands, 1, &attrs);
+}
+
+smelt_tensor *(smelt_vector_norm)(smelt_tensor *x, const int *axes, size_t n_axes, bool keepdims, double ord) {
+  smelt_tensor *const operands[] = {x};
+  const smelt_attrs attrs = {.size = sizeof attrs, .axes = axes, .n_axes = n_axes, .keepdims = keepdims, .number = ord};
+  return sm_record_call(NULL, SM_OP_VECTOR_NORM, operands, 1, &attrs);
+}
+
+smelt_tensor *(smelt_softmax)(smelt_tensor *x, int axis) {
+  smelt_tensor *const operands[] = {x};
+  const smelt_attrs attrs = {.size = sizeof attrs, .axes = &axis, .n_axes = 1};
+  return sm_record_call(NULL, SM_OP_SOFTMAX, operands, 1, &attrs);
+}
+
+smelt_tensor *(smelt_log_softmax)(smelt_tensor *x, int axis) {
+  smelt_tensor *const operands[] = {x};
+  const smelt_attrs attrs = {.size = sizeof attrs, .axes = &axis, .n_axes = 1};
+  return sm_record_call(NULL, SM_OP_LOG_SOFTMAX, operands, 1, &attrs);
+}
+
+smelt_tensor *(smelt_layer_norm)(smelt_tensor *x, const int *axes, size_t n_axes, double eps) {
+  smelt_tensor *const operands[] = {x};
+  const smelt_attrs attrs = {.size = sizeof attrs, .axes = axes, .n_axes = n_axes, .number = eps};
+  return sm_record_call(NULL, SM_OP_LAYER_NORM, operands, 1, &attrs);
+}
+
+smelt_tensor *(smelt_rms_norm)(smelt_tensor *x, const int *axes, size_t n_axes, double eps) {
+  smelt_tensor *const operands[] = {x};
+  const smelt_attrs attrs = {.size = sizeof attrs, .axes = axes, .n_axes = n_axes, .number = eps};
+  return sm_record_call(NULL, SM_OP_RMS_NORM, operands, 1, &attrs);
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "api/composite.h"
 #include "api/context_state.h"
 #include "api/reference.h"
 #include "base/error.h"
@@ -111,6 +112,26 @@ static smelt_tensor *record_tensors(smelt_context *ctx, taken_call *call) {
            : sm_reference_poison(cause);
 }
 
+/* --- Composites --------------------------------------------------------------------------- */
+
+/* Also that the operand is sound: a failed one passes its cause on before the call is
+ * judged. */
+static bool infer_composite(const taken_call *call, sm_inferred *out) {
+  const sm_target *x = &call->targets[0];
+  if (call->n != 1 || x->kind != SM_TARGET_TENSOR || x->tensor->state == SM_POISONED) return false;
+  sm_call_operand operand = {.dtype = x->tensor->dtype, .shape = &x->tensor->shape};
+  return sm_infer(call->code, &operand, 1, call->attrs, out, NULL) == SMELT_OK;
+}
+
+/* A call that is wrong is left to the stream, which says so. */
+static smelt_tensor *record_composite(taken_call *call) {
+  sm_inferred inferred;
+  if (!infer_composite(call, &inferred)) return record_tensors(NULL, call);
+  sm_shape shape = call->targets[0].tensor->shape;
+  smelt_tensor *x = sm_reference_create(call->targets[0]);
+  return sm_composite_record(call->code, x, &shape, &inferred, call->attrs->number);
+}
+
 /* --- The call -------------------------------------------------------------------------------- */
 
 static bool take_operands(taken_call *call, smelt_tensor *const *operands, int n, sm_cause **poison) {
@@ -137,6 +158,7 @@ smelt_tensor *sm_record_call(smelt_context *ctx, sm_opcode code, smelt_tensor *c
     return sm_reference_poison(poison);
   }
   if (only_scalars && sm_op_folds_scalars(code)) return record_scalars(&call);
+  if (sm_op_row_of(code)->class == SM_CLASS_COMPOSITE) return record_composite(&call);
   return record_tensors(ctx, &call);
 }
 

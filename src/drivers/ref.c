@@ -3,12 +3,13 @@
  * The op-level reference: every record by itself, in call order, by loops over
  * its elements. It shares the scalar operations with the kernels and nothing
  * else: indexing, broadcasting, order and dtypes are its own. Operations that only
- * move elements are in ref_moved.c. */
+ * move elements are in ref_moved.c, reductions in ref_reduce.c. */
 #include <string.h>
 
 #include "base/error.h"
 #include "drivers/drivers.h"
 #include "drivers/ref_moved.h"
+#include "drivers/ref_reduce.h"
 #include "ir/expr.h"
 #include "ir/infer.h"
 #include "rt/host_memory.h"
@@ -111,10 +112,11 @@ smelt_status sm_ref_run_op(sm_device *device, const sm_segment *segment, const s
                            smelt_error *err) {
   const sm_value *out = &segment->values.items[op->out];
   element_loop l = {.segment = segment, .op = op, .buffers = buffers, .shape = &out->shape};
-  bool computes = sm_op_row_of((sm_opcode)op->code)->class == SM_CLASS_ELEMENTWISE;
-  if (computes) SM_TRY(compile(&l, err));
+  sm_op_class class = sm_op_row_of((sm_opcode)op->code)->class;
+  if (class == SM_CLASS_ELEMENTWISE) SM_TRY(compile(&l, err));
   SM_TRY(sm_buffer_create(device, (size_t)sm_shape_bytes(&out->shape, out->dtype), &buffers[op->out], err));
-  if (computes) run_tiles(&l, buffers[op->out]->data);
+  if (class == SM_CLASS_ELEMENTWISE) run_tiles(&l, buffers[op->out]->data);
+  else if (class == SM_CLASS_REDUCE) sm_ref_reduce(segment, op, buffers);
   else sm_ref_move(segment, op, buffers);
   return SMELT_OK;
 }

@@ -93,6 +93,33 @@ static smelt_status infer_operands(const sm_call *c, smelt_dtype common, sm_infe
   return SMELT_OK;
 }
 
+/* What a sum or a product of this dtype is made in: what was asked for, or integers
+ * that hold many of them. */
+static smelt_status sum_dtype(const sm_call *c, smelt_dtype dtype, smelt_dtype *out, smelt_error *err) {
+  static const smelt_dtype wide[] = {
+      [SM_KIND_BOOL] = SMELT_I64, [SM_KIND_SINT] = SMELT_I64, [SM_KIND_UINT] = SMELT_U64};
+  sm_kind kind = sm_kind_of(dtype);
+  *out = c->attrs->dtype != SMELT_DTYPE_NONE ? c->attrs->dtype : kind == SM_KIND_FLOAT ? dtype : wide[kind];
+  if (accepts(SM_NUMBER, *out)) return SMELT_OK;
+  return sm_call_fail(c, err, SMELT_ERR_DTYPE, "the result has to be a number, not %s",
+                      sm_dtype_valid(*out) ? smelt_dtype_name(*out) : "what is no dtype");
+}
+
+/* The dtypes of a record that reduces: `common` becomes what it works in. */
+static smelt_status reduced_dtypes(const sm_call *c, smelt_dtype *common, sm_inferred *out,
+                                   smelt_error *err) {
+  out->dtype = c->row->result == SM_DTYPE_INDEX ? SMELT_I64 : SMELT_BOOL;
+  if (c->row->result == SM_DTYPE_SUM) {
+    SM_TRY(sum_dtype(c, *common, &out->dtype, err));
+    *common = out->dtype;
+  } else if (c->row->result == SM_DTYPE_TRUTH) {
+    *common = SMELT_BOOL;
+  } else if (*common == SMELT_BOOL) {
+    *common = SMELT_U8; /* what has an order */
+  }
+  return SMELT_OK;
+}
+
 static smelt_status infer_dtypes(const sm_call *c, sm_inferred *out, smelt_error *err) {
   smelt_dtype common = SMELT_DTYPE_NONE;
   if (sm_op_creates(c->row)) {
@@ -111,6 +138,11 @@ static smelt_status infer_dtypes(const sm_call *c, sm_inferred *out, smelt_error
       break;
     case SM_DTYPE_ATTR:
       out->dtype = c->attrs->dtype;
+      break;
+    case SM_DTYPE_SUM:
+    case SM_DTYPE_TRUTH:
+    case SM_DTYPE_INDEX:
+      SM_TRY(reduced_dtypes(c, &common, out, err));
       break;
   }
   return infer_operands(c, common, out, err);
@@ -183,7 +215,7 @@ static smelt_status wrong_number(const sm_call *c, smelt_error *err) {
                       given == 1 ? "" : "s", c->n);
 }
 
-/* Nothing is computed of what is only moved, so weak scalars would have no dtype. */
+/* A weak scalar has a dtype only where it meets others in one element. */
 static smelt_status check_kinds(const sm_call *c, smelt_error *err) {
   for (int i = 0; i < c->n; i++) {
     if (sm_op_letter(c->row, i) == 'S' && !c->operands[i].is_scalar) {
@@ -218,6 +250,9 @@ __attribute__((noinline)) static smelt_status infer(const sm_call *c, sm_inferre
       return attr_shape(c, out, err);
     case SM_SHAPE_ARANGE:
       return arange_shape(c, out, err);
+    case SM_SHAPE_REDUCE:
+    case SM_SHAPE_ALONG:
+      return sm_infer_reduced(c, out, err);
     default:
       return sm_infer_moved(c, out, err);
   }

@@ -40,3 +40,33 @@ smelt_status sm_call_shape(const sm_call *c, int rank, const int64_t *dims, sm_i
   if (sm_shape_make(&out->shape, out->dtype, rank, dims, &cause) == SMELT_OK) return SMELT_OK;
   return sm_call_fail_with(c, err, &cause);
 }
+
+/* --- Axes --------------------------------------------------------------------------- */
+
+smelt_status sm_call_axis(const sm_call *c, int given, int rank, int *axis, smelt_error *err) {
+  *axis = given < 0 ? given + rank : given;
+  if (*axis >= 0 && *axis < rank) return SMELT_OK;
+  if (rank == 0) return sm_call_fail(c, err, SMELT_ERR_ARGUMENT, "there is no axis %d, nor any other", given);
+  return sm_call_fail(c, err, SMELT_ERR_ARGUMENT, "axis %d is not between %d and %d", given, -rank, rank - 1);
+}
+
+smelt_status sm_call_axes(const sm_call *c, int rank, sm_attrs *out, smelt_error *err) {
+  uint32_t seen = 0;
+  for (out->n = 0; (size_t)out->n < c->attrs->n_axes; out->n++) {
+    int axis;
+    SM_TRY(sm_call_axis(c, c->attrs->axes[out->n], rank, &axis, err));
+    if (seen >> axis & 1) return sm_call_fail(c, err, SMELT_ERR_ARGUMENT, "axis %d is given twice", axis);
+    seen |= (uint32_t)1 << axis;
+    out->axes[out->n] = axis;
+  }
+  return SMELT_OK;
+}
+
+void sm_attrs_sort_axes(sm_attrs *a) {
+  uint32_t set = 0;
+  for (int i = 0; i < a->n; i++) set |= (uint32_t)1 << a->axes[i];
+  a->n = 0;
+  for (int axis = 0; axis < SMELT_MAX_RANK; axis++) {
+    if (set >> axis & 1) a->axes[a->n++] = axis;
+  }
+}

@@ -24,6 +24,15 @@ smelt_status sm_call_fail_with(const sm_call *c, smelt_error *err, const smelt_e
 smelt_status sm_call_shape(const sm_call *c, int rank, const int64_t *dims, sm_inferred *out,
                            smelt_error *err);
 
+/* The axis among `rank` that is meant; negative ones count from the end. */
+smelt_status sm_call_axis(const sm_call *c, int given, int rank, int *axis, smelt_error *err);
+/* The given list in its order, every axis once; so there are not more than `rank`. */
+smelt_status sm_call_axes(const sm_call *c, int rank, sm_attrs *out, smelt_error *err);
+void sm_attrs_sort_axes(sm_attrs *a);
+
+/* The shape and the attributes of reductions and composites of them; the dtype is
+ * there. */
+smelt_status sm_infer_reduced(const sm_call *c, sm_inferred *out, smelt_error *err);
 /* The shape and the attributes of views and selections; the dtype is there. */
 smelt_status sm_infer_moved(const sm_call *c, sm_inferred *out, smelt_error *err);
 

@@ -10,43 +10,13 @@ static const sm_shape *shape_of(const sm_call *c, int i) { return c->operands[i]
 
 /* --- Axes --------------------------------------------------------------------------- */
 
-/* The axis among `rank` that is meant; negative ones count from the end. */
-static smelt_status resolve_axis(const sm_call *c, int given, int rank, int *axis, smelt_error *err) {
-  *axis = given < 0 ? given + rank : given;
-  if (*axis >= 0 && *axis < rank) return SMELT_OK;
-  if (rank == 0) return sm_call_fail(c, err, SMELT_ERR_ARGUMENT, "there is no axis %d, nor any other", given);
-  return sm_call_fail(c, err, SMELT_ERR_ARGUMENT, "axis %d is not between %d and %d", given, -rank, rank - 1);
-}
-
-/* The given list in its order, every axis once; so there are not more than `rank`. */
-static smelt_status resolve_axes(const sm_call *c, int rank, sm_attrs *out, smelt_error *err) {
-  uint32_t seen = 0;
-  for (out->n = 0; (size_t)out->n < c->attrs->n_axes; out->n++) {
-    int axis;
-    SM_TRY(resolve_axis(c, c->attrs->axes[out->n], rank, &axis, err));
-    if (seen >> axis & 1) return sm_call_fail(c, err, SMELT_ERR_ARGUMENT, "axis %d is given twice", axis);
-    seen |= (uint32_t)1 << axis;
-    out->axes[out->n] = axis;
-  }
-  return SMELT_OK;
-}
-
 /* Exactly `n` axes of `rank`, none left out. */
 static smelt_status require_axes(const sm_call *c, int n, int rank, sm_attrs *out, smelt_error *err) {
   if (!c->attrs->axes || c->attrs->n_axes != (size_t)n) {
     return sm_call_fail(c, err, SMELT_ERR_ARGUMENT, "%d %s to be given", n,
                         n == 1 ? "axis has" : "axes have");
   }
-  return resolve_axes(c, rank, out, err);
-}
-
-static void sort_axes(sm_attrs *a) {
-  uint32_t set = 0;
-  for (int i = 0; i < a->n; i++) set |= (uint32_t)1 << a->axes[i];
-  a->n = 0;
-  for (int axis = 0; axis < SMELT_MAX_RANK; axis++) {
-    if (set >> axis & 1) a->axes[a->n++] = axis;
-  }
+  return sm_call_axes(c, rank, out, err);
 }
 
 static bool has_axis(const sm_attrs *a, int axis) {
@@ -100,9 +70,9 @@ static void all_of_extent_one(const sm_shape *s, sm_attrs *out) {
 
 static smelt_status squeeze(const sm_call *c, sm_inferred *out, smelt_error *err) {
   const sm_shape *in = shape_of(c, 0);
-  if (c->attrs->axes) SM_TRY(resolve_axes(c, in->rank, &out->attrs, err));
+  if (c->attrs->axes) SM_TRY(sm_call_axes(c, in->rank, &out->attrs, err));
   else all_of_extent_one(in, &out->attrs);
-  sort_axes(&out->attrs);
+  sm_attrs_sort_axes(&out->attrs);
   for (int i = 0; i < out->attrs.n; i++) {
     int axis = out->attrs.axes[i];
     if (in->dims[axis] == 1) continue;
@@ -146,8 +116,8 @@ static smelt_status swap(const sm_call *c, sm_inferred *out, smelt_error *err) {
   if (!c->attrs->axes || c->attrs->n_axes != 2) {
     return sm_call_fail(c, err, SMELT_ERR_ARGUMENT, "2 axes have to be given");
   }
-  SM_TRY(resolve_axis(c, c->attrs->axes[0], in->rank, &axes[0], err));
-  SM_TRY(resolve_axis(c, c->attrs->axes[1], in->rank, &axes[1], err));
+  SM_TRY(sm_call_axis(c, c->attrs->axes[0], in->rank, &axes[0], err));
+  SM_TRY(sm_call_axis(c, c->attrs->axes[1], in->rank, &axes[1], err));
   out->attrs.n = 2;
   if (axes[0] > axes[1]) {
     int larger = axes[0];
@@ -163,8 +133,8 @@ static smelt_status swap(const sm_call *c, sm_inferred *out, smelt_error *err) {
 static smelt_status flip(const sm_call *c, sm_inferred *out, smelt_error *err) {
   const sm_shape *in = shape_of(c, 0);
   if (c->attrs->axes) {
-    SM_TRY(resolve_axes(c, in->rank, &out->attrs, err));
-    sort_axes(&out->attrs);
+    SM_TRY(sm_call_axes(c, in->rank, &out->attrs, err));
+    sm_attrs_sort_axes(&out->attrs);
   } else {
     for (int axis = 0; axis < in->rank; axis++) out->attrs.axes[out->attrs.n++] = axis;
   }

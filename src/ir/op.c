@@ -44,6 +44,7 @@ smelt_attrs sm_op_call_attrs(const sm_op *op, const sm_value *out) {
   } else {
     a.axes = op->attrs->axes;
     a.n_axes = (size_t)op->attrs->n;
+    a.keepdims = op->attrs->keepdims;
   }
   return a;
 }
@@ -160,11 +161,11 @@ static smelt_status verify_shape(const sm_segment *seg, size_t op_index, smelt_e
 static bool same_attrs(const sm_op_row *row, const sm_attrs *a, const sm_attrs *b) {
   if (!a) return true;
   size_t item = strchr(row->attrs, 'r') ? sizeof a->ranges[0] : sizeof a->axes[0];
-  return a->n == b->n && memcmp(&a->axes, &b->axes, (size_t)a->n * item) == 0;
+  return a->n == b->n && a->keepdims == b->keepdims && memcmp(&a->axes, &b->axes, (size_t)a->n * item) == 0;
 }
 
-/* Of views and selections: inferring again gives the same. */
-static smelt_status verify_moved(const sm_segment *seg, size_t op_index, smelt_error *err) {
+/* Of what is not elementwise: inferring again gives the same. */
+static smelt_status verify_again(const sm_segment *seg, size_t op_index, smelt_error *err) {
   const sm_op *op = &seg->ops.items[op_index];
   const sm_op_row *row = sm_op_row_of((sm_opcode)op->code);
   const sm_value *out = &seg->values.items[op->out];
@@ -205,7 +206,10 @@ static smelt_status verify_op(const sm_segment *seg, size_t op_index, smelt_erro
   for (int k = 0; k < op->n_operands; k++) {
     if (!op->operands[k].is_scalar) SM_TRY(verify_use(seg, op_index, &op->operands[k], err));
   }
-  if (row->class != SM_CLASS_ELEMENTWISE) return verify_moved(seg, op_index, err);
+  if (row->class == SM_CLASS_COMPOSITE) {
+    return sm_error_set(err, SMELT_ERR_INTERNAL, "operation %zu is a composite", op_index);
+  }
+  if (row->class != SM_CLASS_ELEMENTWISE) return verify_again(seg, op_index, err);
   SM_TRY(verify_dtypes(seg, op, err));
   return verify_shape(seg, op_index, err);
 }

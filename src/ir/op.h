@@ -33,6 +33,7 @@
 #include "base/text.h"
 #include "base/vec.h"
 #include "core/limits.h"
+#include "core/reduction.h"
 #include "core/scalar.h"
 #include "core/shape.h"
 #include "smelt/tensor.h"
@@ -65,7 +66,9 @@ enum {
 typedef enum sm_op_class {
   SM_CLASS_ELEMENTWISE, /* computed from the operands' elements at its own place: .expr */
   SM_CLASS_VIEW,        /* an element of the operand, at a place that attributes say */
-  SM_CLASS_SELECT       /* an element of an operand, at a place that data or extents say */
+  SM_CLASS_SELECT,      /* an element of an operand, at a place that data or extents say */
+  SM_CLASS_REDUCE,      /* of many elements of the operand: .reduction */
+  SM_CLASS_COMPOSITE    /* recorded as several others (api/composite.c), so never in a record */
 } sm_op_class;
 
 typedef enum sm_shape_rule {
@@ -84,13 +87,19 @@ typedef enum sm_shape_rule {
   /* Of selections: */
   SM_SHAPE_TAKE,       /* an axis replaced by those of the indices */
   SM_SHAPE_TAKE_ALONG, /* an axis with the extent it has in the indices */
-  SM_SHAPE_CONCAT      /* an axis with the sum of its extents */
+  SM_SHAPE_CONCAT,     /* an axis with the sum of its extents */
+  /* Of reductions and composites of them: */
+  SM_SHAPE_REDUCE, /* axes left out, or of extent 1 with keepdims */
+  SM_SHAPE_ALONG   /* that of the operand; the axes say what belongs together */
 } sm_shape_rule;
 
 typedef enum sm_dtype_rule {
   SM_DTYPE_SAME, /* what the operands are promoted to */
   SM_DTYPE_BOOL,
-  SM_DTYPE_ATTR /* given */
+  SM_DTYPE_ATTR,  /* given */
+  SM_DTYPE_SUM,   /* given; otherwise i64, u64 or the operand's float dtype. It is the operand's, too */
+  SM_DTYPE_TRUTH, /* bool, as which the operand is taken too */
+  SM_DTYPE_INDEX  /* i64 */
 } sm_dtype_rule;
 
 /* A row of ops.def. */
@@ -106,6 +115,7 @@ typedef struct sm_op_row {
   uint8_t accepts;
   bool random;
   const char *expr;
+  sm_reduction reduction;
   const char *doc;
 } sm_op_row;
 
@@ -116,6 +126,7 @@ typedef struct sm_attr_row {
   char letter;
   const char *keyword, *value;
   const char *parameters, *arguments, *members;
+  double usual;
 } sm_attr_row;
 
 /* The kind of attribute that a letter of .attrs stands for. */
@@ -144,7 +155,12 @@ static inline bool sm_op_takes(const sm_op_row *row, int n) {
 }
 /* Whether records have attributes that their result's dtype and shape do not show. */
 static inline bool sm_op_has_attrs(const sm_op_row *row) {
-  return row->attrs && strpbrk(row->attrs, "apxr") != NULL;
+  return row->attrs && strpbrk(row->attrs, "apxro") != NULL;
+}
+/* The letter of the attribute that is a real number, or 0. */
+static inline char sm_op_number_letter(const sm_op_row *row) {
+  const char *found = row->attrs ? strpbrk(row->attrs, "cne") : NULL;
+  return found ? *found : '\0';
 }
 
 typedef enum sm_status { SM_NOT_INIT, SM_READ_ONLY, SM_READ_WRITE } sm_status;
@@ -170,6 +186,7 @@ typedef struct sm_operand {
  * if it is one place. */
 typedef struct sm_attrs {
   int n;
+  bool keepdims;
   union {
     int axes[SMELT_MAX_RANK];
     smelt_range ranges[SMELT_MAX_RANK];

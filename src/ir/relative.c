@@ -5,7 +5,7 @@
 
 /* --- The form ------------------------------------------------------------------------- */
 
-_Static_assert(SMELT_MAX_RANK <= 32, "a bit for each axis");
+_Static_assert(SMELT_MAX_RANK < 31, "a bit for each axis, and one that marks scalars");
 
 /* Bits: dtype 8, rank 8, live 1, source 1, then a bit for each axis of extent 1. */
 static uint64_t value_word(const sm_value *value) {

@@ -22,6 +22,7 @@ typedef struct parser {
   sm_vec(sm_smt_operand) operands; /* scratch */
   sm_vec(int64_t) dims;            /* scratch */
   sm_vec(smelt_range) ranges;      /* scratch */
+  uint32_t given;                  /* a bit for each letter of an attribute of this call */
   uint32_t *slots;                 /* names by hash: index + 1, 0 is free */
   size_t n_slots;                  /* a power of two, or 0 */
 } parser;
@@ -520,21 +521,26 @@ static smelt_status shape_value(parser *p, smelt_attrs *out) {
   return SMELT_OK;
 }
 
-static bool has_attribute(const smelt_attrs *attrs, char letter) {
-  switch (letter) {
-    case 't':
-      return attrs->dtype != SMELT_DTYPE_NONE;
-    case 's':
-      return attrs->rank >= 0;
-    case 'r':
-      return attrs->ranges != NULL;
-    default:
-      return attrs->axes != NULL;
-  }
+/* One axis or a list of them. */
+static smelt_status reduced_axes_value(parser *p, smelt_attrs *out) {
+  return peek(p, '[') ? axes_value(p, out) : axis_value(p, out);
 }
 
-static bool has_any_attribute(const smelt_attrs *attrs) {
-  return attrs->dtype != SMELT_DTYPE_NONE || attrs->rank >= 0 || attrs->ranges || attrs->axes;
+static smelt_status truth_value(parser *p, bool *out) {
+  *out = accept_word(p, "true");
+  return *out || accept_word(p, "false") ? SMELT_OK : expected(p, "true or false");
+}
+
+static smelt_status number_value(parser *p, double *out) {
+  skip_blanks(p);
+  const char *start = p->at;
+  sm_scalar s;
+  sm_word word;
+  SM_TRY(scalar(p, &s));
+  bool fits = s.kind != SM_KIND_BOOL && sm_scalar_convert(s, SMELT_F64, &word, NULL) == SMELT_OK;
+  if (!fits) return fail(p, start, "expected a number");
+  *out = word.F64;
+  return SMELT_OK;
 }
 
 /* The letter of the attribute that the row has under this keyword, or 0. */
@@ -549,9 +555,12 @@ static smelt_status attribute(parser *p, span name, sm_smt_stmt *s) {
   const sm_op_row *row = sm_op_row_of(s->code);
   char letter = letter_of(row, name);
   if (!letter) return fail(p, name.s, "%s has no attribute '%.*s'", row->name, SHOWN(name));
-  if (has_attribute(&s->attrs, letter)) return fail(p, name.s, "'%.*s' is given twice", SHOWN(name));
+  uint32_t bit = (uint32_t)1 << (letter - 'a');
+  if (p->given & bit) return fail(p, name.s, "'%.*s' is given twice", SHOWN(name));
+  p->given |= bit;
   switch (letter) {
     case 't':
+    case 'd':
       return dtype(p, &s->attrs.dtype);
     case 's':
       return shape_value(p, &s->attrs);
@@ -559,6 +568,14 @@ static smelt_status attribute(parser *p, span name, sm_smt_stmt *s) {
       return ranges_value(p, &s->attrs);
     case 'x':
       return axis_value(p, &s->attrs);
+    case 'o':
+      return reduced_axes_value(p, &s->attrs);
+    case 'k':
+      return truth_value(p, &s->attrs.keepdims);
+    case 'c':
+    case 'n':
+    case 'e':
+      return number_value(p, &s->attrs.number);
     default:
       return axes_value(p, &s->attrs);
   }
@@ -571,7 +588,7 @@ static smelt_status argument(parser *p, sm_smt_stmt *s) {
   span w = word(p);
   if (w.n && accept(p, '=')) return attribute(p, w, s);
   p->at = start;
-  if (has_any_attribute(&s->attrs)) return expected(p, "an attribute");
+  if (p->given) return expected(p, "an attribute");
   return operand(p);
 }
 
@@ -584,6 +601,9 @@ static smelt_status keep_operands(parser *p, sm_smt_stmt *s) {
 static smelt_status call(parser *p, span name, sm_smt_stmt *s) {
   s->code = sm_op_find(terminated(name).s);
   if (s->code == SM_OP_COUNT) return fail(p, name.s, "there is no operation '%.*s'", SHOWN(name));
+  char number = sm_op_number_letter(sm_op_row_of(s->code));
+  if (number) s->attrs.number = sm_attr_row_of(number)->usual;
+  p->given = 0;
   p->operands.len = 0;
   SM_TRY(expect(p, '('));
   if (!peek(p, ')')) {

@@ -90,7 +90,11 @@ static void print_shape(sm_text *text, const smelt_attrs *attrs) {
 static void print_attribute(sm_text *text, char letter, const smelt_attrs *attrs) {
   switch (letter) {
     case 't':
+    case 'd':
       sm_text_add(text, smelt_dtype_name(attrs->dtype));
+      break;
+    case 'k':
+      sm_text_add(text, "true");
       break;
     case 's':
       print_shape(text, attrs);
@@ -101,6 +105,11 @@ static void print_attribute(sm_text *text, char letter, const smelt_attrs *attrs
     case 'r':
       print_ranges(text, attrs->ranges, attrs->n_ranges);
       break;
+    case 'c':
+    case 'n':
+    case 'e':
+      print_float(text, SMELT_F64, attrs->number);
+      break;
     default:
       print_axes(text, attrs->axes, attrs->n_axes);
       break;
@@ -108,7 +117,22 @@ static void print_attribute(sm_text *text, char letter, const smelt_attrs *attrs
 }
 
 static bool is_given(char letter, const smelt_attrs *attrs) {
-  return letter == 'r' ? attrs->ranges != NULL : letter == 't' || letter == 's' || attrs->axes;
+  switch (letter) {
+    case 't':
+    case 's':
+    case 'c':
+    case 'n':
+    case 'e':
+      return true;
+    case 'd':
+      return attrs->dtype != SMELT_DTYPE_NONE;
+    case 'k':
+      return attrs->keepdims;
+    case 'r':
+      return attrs->ranges != NULL;
+    default:
+      return attrs->axes != NULL;
+  }
 }
 
 void sm_smt_print_attributes(sm_text *text, const char *letters, const smelt_attrs *attrs,

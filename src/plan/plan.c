@@ -32,7 +32,7 @@ typedef struct search {
   sm_reason *alone;       /* by record: why it cannot be run at all */
   edge *edges;
   size_t n_edges;
-  int offers; /* of clusters to be joined that are left: the search is bounded by a count */
+  int offers;              /* of clusters to be joined that are left: the search is bounded by a count */
   uint32_t *list;          /* scratch: records of a candidate */
   uint32_t *value_scratch; /* for sm_candidate */
   uint64_t *contract_scratch;

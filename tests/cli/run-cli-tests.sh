@@ -138,7 +138,7 @@ contains 'smelt 0.' --version
 refuses "no command 'evil'" evil
 contains 'usage: smelt eval' eval --help
 contains 'usage: smelt ops' ops --help
-contains 'add(x, y)                    x + y    Sum' ops
+contains 'add(x, y)                            x + y    Sum' ops
 contains 'where(x, y, z)' ops where
 contains 'a bool tensor' ops where
 contains 'full(shape, x, dtype)' ops full
@@ -266,6 +266,12 @@ ref $'[[0]\n [1]]' 'expand_dims(arange(2), -1)'
 ref '[0 1]' 'squeeze([[[0, 1]]])'
 ref '[[0 1]]' 'squeeze([[[0, 1]]], axes=0)'
 ref $'[[0 1]\n [0 1]]' 'broadcast_to(arange(2), 2, 2)'
+ref $'[[ 3.]\n [12.]]' 'sum([[0., 1, 2], [3, 4, 5]], axis=-1, keepdims=True)'
+ref '[3 5 7]' 'sum([[0, 1, 2], [3, 4, 5]], 0)'
+ref '15.0' 'sum([[0, 1, 2], [3, 4, 5]], axis=[0, 1], dtype=f64)'
+ref '[[0.5 0.5]]' 'softmax([[1., 1]], axis=1)'
+ref '1.0' 'var([1., 2, 3], correction=1)'
+ref '[1 0]' 'argmax([[1, 3, 3], [2, 2, 0]], 1)'
 ref '[20 30 30 10]' 'take([10, 20, 30], [1, -1, 99, -99], axis=0)'
 ref $'[[2]\n [3]]' 'take_along_axis([[1, 2], [3, 4]], [[1], [0]], 1)'
 ref '[0 1 7 0 1]' 'concat([x, [7], x], axis=0)' x='arange(2)'
@@ -326,6 +332,10 @@ points 'an axis has to be an integer' $'  flip(x, 4294967296)\n          ^' eval
 points 'axis 1 is not between -1 and 0' $'  flip(x, 1)\n  ^' eval 'flip(x, 1)' x='[1]'
 points 'or -1 to be found out' $'  reshape(x, -2)\n             ^' eval 'reshape(x, -2)' x='[1]'
 points 'the shape is missing' $'  reshape(x)\n  ^' eval 'reshape(x)' x='[1]'
+points 'keepdims is true or false' $'  sum(x, 0, 1)\n            ^' eval 'sum(x, 0, 1)' x='[1]'
+points 'the axis is missing' $'  softmax(x)\n  ^' eval 'softmax(x)' x='[1.]'
+points 'ord has to be a number' $'  vector_norm(x, ord=true)\n                     ^' eval 'vector_norm(x, ord=true)' x='[1.]'
+points 'no fuser takes this operation' '' eval 'sum(x)' x='[1.]'
 points 'concat takes a list of tensors' $'  concat(x, 0)\n         ^' eval 'concat(x, 0)' x='[1]'
 points 'concat takes a list of tensors' $'  concat(axis=0)\n  ^' eval 'concat(axis=0)'
 points 'there is no tensor' $'  concat([], 0)\n  ^' eval 'concat([], 0)'

@@ -106,7 +106,9 @@ smelt_attrs step_attrs(const step *s) {
                        .axes = s->names_axes ? s->axes : NULL,
                        .n_axes = (size_t)s->n_axes,
                        .ranges = s->ranges,
-                       .n_ranges = (size_t)s->n_ranges};
+                       .n_ranges = (size_t)s->n_ranges,
+                       .keepdims = s->keepdims,
+                       .number = s->number};
 }
 
 /* --- The generator ------------------------------------------------------------------------- */
@@ -370,6 +372,11 @@ static void draw_places(generator *g, step *s, const char *attrs) {
   if (strchr(attrs, 'a') && !draw_once_in(&g->state, 4)) {
     draw_axes(g, s, shape.rank, draw_once_in(&g->state, 2) ? shape.rank : draw_below(&g->state, 3));
   }
+  if (strchr(attrs, 'o') && !draw_once_in(&g->state, 3))
+    draw_axes(g, s, shape.rank, draw_below(&g->state, 3));
+  if (strchr(attrs, 'k')) s->keepdims = draw_once_in(&g->state, 2);
+  if (strchr(attrs, 'd') && draw_once_in(&g->state, 4)) s->dtype = program_dtype(g);
+  if (strpbrk(attrs, "cne")) s->number = draw_below(&g->state, 4);
 }
 
 /* --- Calls -------------------------------------------------------------------------------------- */
@@ -441,9 +448,9 @@ static bool is_bearable(generator *g, const step *s, const smelt_tensor *result,
 }
 
 static bool moves(sm_opcode code) { return sm_op_row_of(code)->class != SM_CLASS_ELEMENTWISE; }
-static bool selects(sm_opcode code) { return sm_op_row_of(code)->class == SM_CLASS_SELECT; }
+static bool selects(sm_opcode code) { return moves(code) && sm_op_row_of(code)->class != SM_CLASS_VIEW; }
 
-/* In a program that moves elements every second operation does. */
+/* In a program that moves and reduces elements every second operation does. */
 static sm_opcode draw_opcode(generator *g) {
   bool wanted = g->p->moves && draw_once_in(&g->state, 2);
   for (;;) {

@@ -61,6 +61,8 @@ typedef struct step {
   int axes[MAX_RANK];
   int n_ranges;
   smelt_range ranges[MAX_RANK];
+  bool keepdims;
+  double number;
   uint64_t seed;
   fill fill;
 } step;
@@ -70,7 +72,7 @@ typedef struct program {
   int64_t max_ops;     /* operations a kernel, in ways with tight kernels */
   int64_t max_segment; /* operations a segment, in ways with tight segments */
   bool moves;          /* has views */
-  bool selects;        /* and selections; only for ways that compute them */
+  bool selects;        /* and selections and reductions; only for ways that compute them */
   int n;
   step steps[MAX_STEPS];
 } program;
@@ -98,7 +100,7 @@ typedef struct way {
   smelt_switch fusion;
   bool interpreted; /* kernels are not compiled */
   bool tight_kernels, tight_segments;
-  bool selects; /* selections are computed */
+  bool selects; /* selections and reductions are computed */
 } way;
 
 /* The first is the judge. */

@@ -117,6 +117,15 @@ static smelt_status views(smelt_context *ctx) {
   return worse(status, EXPECT_F32(smelt_flip(x, NULL, 0), 5, 4, 3, 2, 1, 0));
 }
 
+static smelt_status reductions(smelt_context *ctx) {
+  smelt_tensor *x = smelt_reshape(F32S(ctx, 1, 2, 3, 4), 2, (int64_t[]){2, 2});
+  smelt_tensor *i = smelt_argmax(smelt_ref(x), (int[]){0}, 1, false);
+  smelt_status status = EXPECT_F32(smelt_sum(smelt_ref(x), (int[]){1}, 1, false, SMELT_DTYPE_NONE), 3, 7);
+  status = worse(status, EXPECT_I64(i, 1, 1));
+  status = worse(status, EXPECT_F32(smelt_var(smelt_ref(x), (int[]){0}, 1, true, 0), 1, 1));
+  return worse(status, EXPECT_F32(smelt_softmax(smelt_mul(x, 0), 1), 0.5f, 0.5f, 0.5f, 0.5f));
+}
+
 /* A list that is longer than a record's operands. */
 static smelt_status selections(smelt_context *ctx) {
   smelt_tensor *list[12], *x = F32S(ctx, 7);
@@ -378,6 +387,7 @@ static int run_all(int argc, char **argv) {
       {"creation, tight", creation, tight},
       {"random numbers", random_numbers, by_default},
       {"views, ref", views, ref},
+      {"reductions, ref", reductions, ref},
       {"selections, ref", selections, ref},
       {"long chain", long_chain, by_default},
       {"wrapped memory", wrapped_memory, by_default},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inference of views and selections: shapes, canonical attributes, which are a
+ * Inference of what is not elementwise: shapes, canonical attributes, which are a
  * fixed point, and errors that name the operation. */
 #include <stdio.h>
 #include <string.h>
@@ -325,7 +325,29 @@ TEST(concat_promotes) {
   CHECK_STR(err.text, "concat(i8[2], bool[2]): no common dtype; convert with astype");
 }
 
-/* What only moves elements has no dtype for weak scalars. */
+/* --- Reductions -------------------------------------------------------------------------------- */
+
+TEST(reductions) {
+  smelt_attrs kept = AXES(-1), sum = AXES(1);
+  kept.keepdims = true;
+  sum.dtype = SMELT_F64;
+  CHECK_AXES(GIVES(MAX, SHAPE(2, 3), nothing, "f32[]"), 0, 1);
+  CHECK_AXES(GIVES(MEAN, SHAPE(2, 3, 4), AXES(-1, 0), "f32[3]"), 0, 2);
+  CHECK(GIVES(MAX, SHAPE(2, 3), kept, "f32[2,1]").attrs.keepdims);
+  GIVES(MAX, SCALAR, nothing, "f32[]");
+  GIVES(ANY, SHAPE(0, 3), AXES(0), "bool[3]");
+  GIVES(ARGMIN, SHAPE(2, 3), AXES(0), "i64[3]");
+  GIVES(VAR, SHAPE(2, 3), AXES(0), "f32[3]");
+  GIVES(LAYER_NORM, SHAPE(2, 3), nothing, "f32[2,3]");
+  CHECK_I64(GIVES(SUM, SHAPE(2, 3), sum, "f64[2]").operand[0], SMELT_F64);
+  CHECK_I64(GIVES(ALL, SHAPE(2, 3), nothing, "bool[]").operand[0], SMELT_BOOL);
+  REFUSES(MIN, SHAPE(0, 3), AXES(0), SHAPE, "min(f32[0,3]): axis 0 is empty, so that there is no element");
+  GIVES(MIN, SHAPE(0, 3), AXES(1), "f32[0]");
+  REFUSES(MAX, SHAPE(2), AXES(0, -1), ARGUMENT, "max(f32[2]): axis 0 is given twice");
+  REFUSES(SOFTMAX, SHAPE(2), nothing, ARGUMENT, "softmax(f32[2]): an axis has to be given");
+}
+
+/* What only moves or reduces elements has no dtype for weak scalars. */
 TEST(weak_scalars_are_refused) {
   sm_call_operand operands[2] = {{.is_scalar = true, .scalar = {.kind = SM_KIND_SINT}},
                                  {.is_scalar = true, .scalar = {.kind = SM_KIND_SINT}}};
@@ -344,4 +366,4 @@ TEST(weak_scalars_are_refused) {
 TEST_MAIN(CASE(reshape), CASE(reshape_does_not_overflow), CASE(broadcast_to), CASE(squeeze),
           CASE(expand_dims), CASE(permute_dims), CASE(swapaxes), CASE(flip), CASE(ranges_are_pythons),
           CASE(slice), CASE(take), CASE(take_along_axis), CASE(concat), CASE(concat_promotes),
-          CASE(weak_scalars_are_refused))
+          CASE(reductions), CASE(weak_scalars_are_refused))

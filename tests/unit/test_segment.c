@@ -176,6 +176,11 @@ TEST(attributes_are_canonical) {
   MOVED(not_canonical, SLICE, THE_RANGES({0, 5, 1}, {2, SMELT_ABSENT, -2}), 2, {2, 2});
   MOVED(not_canonical, SLICE, THE_RANGES({0, 2, 1}, {2, 2, 1}), 2, {2, 0});
   MOVED(wrong_result, SLICE, THE_RANGES({0, 2, 1}, {0, 0, 1}), 2, {2, 3});
+  MOVED("", MAX, THE_AXES(1, 1), 1, {2});
+  MOVED("", MAX, THE_AXES(2, 0, 1), 0, {0});
+  MOVED(not_canonical, MAX, THE_AXES(2, 1, 0), 0, {0});
+  MOVED(wrong_result, MAX, THE_AXES(1, 1), 2, {2, 1});
+  MOVED("operation 0 is a composite", SOFTMAX, THE_AXES(1, 1), 2, {2, 3});
 }
 
 TEST(attributes_are_there_where_they_belong) {

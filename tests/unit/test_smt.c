@@ -65,7 +65,10 @@ static const char attributes[] =
     "e = flip(&a)\n"
     "f = squeeze(&a, axes=[])\n"
     "g = take(&a, &a, axis=-1)\n"
-    "h = reshape(a, shape=[3,-1])\n";
+    "h = reshape(&a, shape=[3,-1])\n"
+    "i = sum(&a, axis=-1, keepdims=true, dtype=i8)\n"
+    "j = var(&a, correction=1.5, axis=[0, 1], keepdims=false)\n"
+    "k = layer_norm(a)\n";
 
 TEST(reads_attributes) {
   sm_smt smt = parse_ok(attributes);
@@ -81,6 +84,11 @@ TEST(reads_attributes) {
   CHECK(!s[4].attrs.axes && s[5].attrs.axes && s[5].attrs.n_axes == 0);
   CHECK(s[6].attrs.n_axes == 1 && s[6].attrs.axes[0] == -1);
   CHECK(s[7].attrs.rank == 2 && s[7].attrs.dims[1] == -1);
+  CHECK(s[8].attrs.n_axes == 1 && s[8].attrs.axes[0] == -1);
+  CHECK(s[8].attrs.keepdims && s[8].attrs.dtype == SMELT_I8);
+  CHECK(s[9].attrs.n_axes == 2 && s[9].attrs.axes[1] == 1 && !s[9].attrs.keepdims);
+  CHECK_F64(s[9].attrs.number, 1.5);
+  CHECK(!s[10].attrs.axes && s[10].attrs.number == 1e-5);
   sm_smt_free(&smt);
 }
 
@@ -352,7 +360,7 @@ static void build(sm_segment *seg) {
   CHECK_OK(sm_segment_verify(seg, &err), err);
 }
 
-/* Views and selections, whose attributes are as a call's. */
+/* What is not elementwise, whose attributes are as a call's. */
 static uint32_t add_moved(sm_segment *seg, sm_opcode code, uint64_t id, smelt_attrs attrs,
                           const sm_operand *operands, int n) {
   sm_call_operand call[SM_MAX_OPERANDS];
@@ -387,6 +395,9 @@ TEST(prints_attributes) {
   (void)add_moved(&seg, SM_OP_PERMUTE_DIMS, 6, (smelt_attrs){.axes = NULL}, t2, 1);
   pair[0] = pair[1] = t2[0];
   (void)add_moved(&seg, SM_OP_CONCAT, 7, (smelt_attrs){.axes = (int[]){-2}, .n_axes = 1}, pair, 2);
+  (void)add_moved(&seg, SM_OP_MAX, 8, (smelt_attrs){.axes = (int[]){-1}, .n_axes = 1, .keepdims = true}, t2,
+                  1);
+  (void)add_moved(&seg, SM_OP_SUM, 9, (smelt_attrs){.dtype = SMELT_I32}, t2, 1);
   CHECK_OK(sm_segment_verify(&seg, &err), err);
   sm_smt_print(&text, &seg, NULL, NULL);
   CHECK_CONTAINS(text.data,
@@ -395,7 +406,9 @@ TEST(prints_attributes) {
                  "t4 = flip(&t2, axes=[1])\n"
                  "t5 = swapaxes(&t2, axes=[0, 1])\n"
                  "t6 = permute_dims(&t2, axes=[1, 0])\n"
-                 "t7 = concat(&t2, &t2, axis=0)\n");
+                 "t7 = concat(&t2, &t2, axis=0)\n"
+                 "t8 = max(&t2, axis=[1], keepdims=true)\n"
+                 "t9 = sum(&t2, axis=[0, 1], dtype=i32)\n");
   sm_smt smt = parse_ok(text.data);
   CHECK(smt.stmts.items[2].attrs.ranges[0].stop == SMELT_ABSENT);
   sm_smt_free(&smt);

@@ -166,8 +166,14 @@ static const char *result_dtype(const sm_op_row *op) {
   switch (op->result) {
     case SM_DTYPE_BOOL:
       return "bool";
+    case SM_DTYPE_TRUTH:
+      return "bool";
     case SM_DTYPE_ATTR:
       return "`dtype`";
+    case SM_DTYPE_SUM:
+      return "`dtype`, or if that is NONE i64, u64 or the float dtype of x";
+    case SM_DTYPE_INDEX:
+      return "i64";
     default:
       break;
   }
@@ -190,6 +196,8 @@ static const char *result_shape(const sm_op_row *op) {
       [SM_SHAPE_TAKE] = "axis replaced by the shape of indices",
       [SM_SHAPE_TAKE_ALONG] = "shapes broadcast, the axis of indices",
       [SM_SHAPE_CONCAT] = "extents of the axis added",
+      [SM_SHAPE_REDUCE] = "axes left out or of extent 1",
+      [SM_SHAPE_ALONG] = "shape of x",
   };
   if (op->shape != SM_SHAPE_BROADCAST) return words[op->shape];
   return n_operands(op) == 1 ? "shape of x" : "shapes broadcast";
@@ -223,7 +231,8 @@ static const char header_head[] =
     " * *number* either. Dtypes of tensors are promoted and shapes broadcast by the\n"
     " * rules of the Python Array API; a scalar takes the dtype of the tensors beside\n"
     " * it. `dims` has `rank` extents, NULL is allowed for rank 0. Negative axes count\n"
-    " * from the end; NULL in place of a list of axes leaves them out. A list of tensors\n"
+    " * from the end; NULL in place of a list of axes leaves them out, so that a reduction\n"
+    " * is over all of them; with `keepdims` reduced axes stay, with extent 1. A list of tensors\n"
     " * is taken whole; write its elements in statements of their own, or at least so\n"
     " * that their order does not matter: C leaves it open inside braces. */\n"
     "#ifndef SMELT_OPS_H\n"
@@ -377,8 +386,11 @@ static const char reference_head[] =
     "`ctx` is a `smelt_context *`, `dtype` a `smelt_dtype`, `rank` an `int`, `dims` a `const int64_t *` to\n"
     "`rank` extents, `axis` an `int`, `axes` a `const int *` to `n_axes` of them or NULL, `ranges` a\n"
     "`const smelt_range *` to `n_ranges` of them, `tensors` a `smelt_tensor *const *` to `n`;\n"
-    "everything else is an operand. Negative axes count from the end. A range is `{start, stop, step}` with "
-    "the\n"
+    "`keepdims` is a `bool`, with which reduced axes stay, with extent 1; `correction`, `ord` and `eps` are "
+    "of type\n"
+    "`double`; everything else is an operand. Negative axes count from the end; without axes (NULL) a "
+    "reduction is over\n"
+    "all of them. A range is `{start, stop, step}` with the\n"
     "meaning of Python's `start:stop:step`, where `SMELT_ABSENT` stands for what is left out. In expressions "
     "of\n"
     "`smelt eval` the names are the same without `smelt_`.\n";

@@ -76,7 +76,7 @@ static bool print_row(const smelt_op_info *op) {
   add_signature(&signature, op);
   add_operator(&operator_text, op);
   bool ok = !signature.failed && !operator_text.failed;
-  if (ok) printf("%-28s %-8s %s\n", signature.data, operator_text.data, op->doc);
+  if (ok) printf("%-36s %-8s %s\n", signature.data, operator_text.data, op->doc);
   sm_text_free(&signature);
   sm_text_free(&operator_text);
   return ok;
@@ -85,16 +85,16 @@ static bool print_row(const smelt_op_info *op) {
 static void print_attributes(const smelt_op_info *op, bool first) {
   for (const char *a = op->attrs; *a; a++) {
     const sm_attr_row *row = sm_attr_row_of(*a);
-    if (comes_first(op, *a) == first) printf("  %-8s %s\n", row->keyword, row->value);
+    if (comes_first(op, *a) == first) printf("  %-10s %s\n", row->keyword, row->value);
   }
 }
 
 static void print_operands(const smelt_op_info *op) {
   print_attributes(op, true);
   for (size_t i = 0; op->operands[i]; i++)
-    printf("  %c        %s\n", (char)('x' + i), operand_meaning(op->operands[i]));
+    printf("  %c          %s\n", (char)('x' + i), operand_meaning(op->operands[i]));
   print_attributes(op, false);
-  printf("  family   %s\n", op->family);
+  printf("  family     %s\n", op->family);
 }
 
 static int list(void) {

@@ -5,7 +5,8 @@
  * The arguments of an operation are, in this order: the shape if it creates a
  * tensor, its operands, its other attributes. Attributes may be given by keyword.
  * Those that are lists of integers (shape, axes) are a list, a tuple, one number,
- * or, if nothing else can follow, several numbers. */
+ * or, if nothing else can follow, several numbers. Reductions have more arguments
+ * behind their axes, so that several axes are a list there. */
 #include <string.h>
 
 #include "expr_machine.h"
@@ -30,6 +31,8 @@ typedef struct call {
   int32_t next;     /* the first positional argument not yet used */
   int32_t integers; /* the shape or the axes, given by keyword; EXPR_NONE otherwise */
   int32_t dtype;    /* the same */
+  int32_t keepdims; /* the same */
+  int32_t number;   /* the same */
   int32_t operands[SM_MAX_OPERANDS];
   size_t n;     /* operands found */
   int32_t list; /* the operands of an operation that takes a list */
@@ -65,7 +68,9 @@ static bool creates(const call *c) { return strpbrk(c->op->operands, "TABL") == 
 static int32_t *keyword_place(call *c, expr_text keyword) {
   for (const char *letter = c->op->attrs; *letter; letter++) {
     if (!expr_text_is(keyword, sm_attr_row_of(*letter)->keyword)) continue;
-    return *letter == 't' ? &c->dtype : &c->integers;
+    if (*letter == 't' || *letter == 'd') return &c->dtype;
+    if (*letter == 'k') return &c->keepdims;
+    return strchr("cne", *letter) ? &c->number : &c->integers;
   }
   return NULL;
 }
@@ -170,7 +175,7 @@ static bool add_numbers(expr_machine *m, call *c, int32_t list, const integer_ki
 static bool find_numbers(expr_machine *m, call *c, int32_t first, const integer_kind *kind) {
   if (is_sequence(m, first)) return add_numbers(m, c, first, kind);
   if (!add_number(m, c, first, kind)) return false;
-  bool more = (!creates(c) || !*c->op->operands) && c->integers == EXPR_NONE;
+  bool more = (!creates(c) || !*c->op->operands) && c->integers == EXPR_NONE && !has_attribute(c, 'o');
   while (more && peek(m, c) != EXPR_NONE && expr_dtype(m, peek(m, c)) == SMELT_DTYPE_NONE)
     if (!add_number(m, c, pop(m, c), kind)) return false;
   return true;
@@ -188,7 +193,8 @@ static bool find_shape(expr_machine *m, call *c) {
 
 /* A list of any number of axes may be left out. */
 static bool find_axes(expr_machine *m, call *c) {
-  bool any = has_attribute(c, 'a'), wanted = any || has_attribute(c, 'p') || has_attribute(c, 'x');
+  bool any = has_attribute(c, 'a') || has_attribute(c, 'o'),
+       wanted = any || has_attribute(c, 'p') || has_attribute(c, 'x');
   int32_t first = wanted && c->integers == EXPR_NONE ? pop(m, c) : c->integers;
   if (!wanted || (any && first == EXPR_NONE)) return true;
   if (first == EXPR_NONE) return fail_missing(m, c, has_attribute(c, 'x') ? "the axis" : "a pair of axes");
@@ -214,13 +220,45 @@ static smelt_dtype default_dtype(const expr_machine *m, const call *c) {
   return all_of(m, c, SMELT_BOOL) ? SMELT_BOOL : SMELT_F32;
 }
 
+/* The dtype of a sum is the operation's to choose, if none is given. */
 static bool find_dtype(expr_machine *m, call *c) {
-  if (!has_attribute(c, 't')) return true;
+  bool may_lack = has_attribute(c, 'd');
+  if (!has_attribute(c, 't') && !may_lack) return true;
   int32_t node = c->dtype != EXPR_NONE ? c->dtype : pop(m, c);
+  if (node == EXPR_NONE && may_lack) return true;
   if (node == EXPR_NONE && !creates(c)) return fail_missing(m, c, "the dtype");
   c->attrs.dtype = node == EXPR_NONE ? default_dtype(m, c) : expr_dtype(m, node);
   if (c->attrs.dtype == SMELT_DTYPE_NONE)
     return expr_fail(m, node, SMELT_ERR_DTYPE, "this has to be a dtype, such as f32");
+  return true;
+}
+
+/* --- Other attributes of reductions ------------------------------------------------------- */
+
+static bool find_keepdims(expr_machine *m, call *c) {
+  if (!has_attribute(c, 'k')) return true;
+  int32_t node = c->keepdims != EXPR_NONE ? c->keepdims : pop(m, c);
+  sm_scalar s = {.as.b = false};
+  if (node == EXPR_NONE) return true;
+  if (!expr_number(m, node, &s)) return false;
+  if (s.kind != SM_KIND_BOOL) return expr_fail(m, node, SMELT_ERR_ARGUMENT, "keepdims is true or false");
+  c->attrs.keepdims = s.as.b;
+  return true;
+}
+
+static bool find_number(expr_machine *m, call *c) {
+  char letter = sm_op_number_letter(sm_op_row_of(sm_op_find(c->op->name)));
+  if (!letter) return true;
+  const sm_attr_row *row = sm_attr_row_of(letter);
+  int32_t node = c->number != EXPR_NONE ? c->number : pop(m, c);
+  sm_scalar s;
+  sm_word word;
+  c->attrs.number = row->usual;
+  if (node == EXPR_NONE) return true;
+  if (!expr_number(m, node, &s)) return false;
+  if (sm_scalar_convert(s, SMELT_F64, &word, NULL) != SMELT_OK)
+    return expr_fail(m, node, SMELT_ERR_ARGUMENT, "%s has to be a number", row->keyword);
+  c->attrs.number = word.F64;
   return true;
 }
 
@@ -271,6 +309,8 @@ bool expr_call(expr_machine *m, int32_t node) {
             .next = n->args,
             .integers = EXPR_NONE,
             .dtype = EXPR_NONE,
+            .keepdims = EXPR_NONE,
+            .number = EXPR_NONE,
             .attrs = {.size = sizeof(smelt_attrs)}};
   if (!c.op)
     return expr_fail(m, node, SMELT_ERR_ARGUMENT, "there is no operation '%.*s' ('smelt ops' lists them)",
@@ -278,6 +318,6 @@ bool expr_call(expr_machine *m, int32_t node) {
   if (has_attribute(&c, 'r'))
     return expr_fail(m, node, SMELT_ERR_ARGUMENT, "%s is %s", c.op->name, sm_attr_row_of('r')->value);
   return find_keywords(m, &c) && (!creates(&c) || find_shape(m, &c)) && find_operands(m, &c) &&
-         (creates(&c) || find_shape(m, &c)) && find_axes(m, &c) && find_dtype(m, &c) &&
-         check_all_used(m, &c) && record(m, &c);
+         (creates(&c) || find_shape(m, &c)) && find_axes(m, &c) && find_keepdims(m, &c) &&
+         find_dtype(m, &c) && find_number(m, &c) && check_all_used(m, &c) && record(m, &c);
 }

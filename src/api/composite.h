@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Composites: operations that are recorded as several others, so that fusion sees
+ * through them and drivers need not know them. The column .doc of ops.def says which. */
+#ifndef SM_API_COMPOSITE_H
+#define SM_API_COMPOSITE_H
+
+#include "ir/infer.h"
+
+/* Records the call of a composite on `x`, which is taken and has this shape; `inferred`
+ * and `number` (the attribute, if it has one) are the call's. */
+smelt_tensor *sm_composite_record(sm_opcode code, smelt_tensor *x, const sm_shape *shape,
+                                  const sm_inferred *inferred, double number);
+
+#endif
