@@ -8,6 +8,7 @@
 
 #include "api_fixture.h"
 #include "core/half.h"
+#include "tree_model.h"
 
 enum { RANK = 4, MAX_ITEMS = 20000 };
 
@@ -17,46 +18,6 @@ static int below(int n) {
   state = state * 6364136223846793005u + 1442695040888963407u;
   return (int)(state >> 33) % n;
 }
-
-/* --- The tree ----------------------------------------------------------------------------- */
-
-/* The largest power of two below n. */
-static int64_t power_below(int64_t n) {
-  int64_t p = 1;
-  while (2 * p < n) p *= 2;
-  return p;
-}
-
-#define DEFINE_TREE(T)                                                                    \
-  static T add_##T(T a, T b) { return a + b; }                                            \
-  static T mul_##T(T a, T b) { return a * b; }                                            \
-  static T max_##T(T a, T b) { return isnan(a) ? a : isnan(b) ? b : a > b ? a : b; }      \
-  static T min_##T(T a, T b) { return isnan(a) ? a : isnan(b) ? b : a < b ? a : b; }      \
-  /* Lanes first, first + step, ... of a block. */                                        \
-  static T lanes_##T(T (*op)(T, T), T none, const T *x, int64_t n, int first, int step) { \
-    if (step < 16) {                                                                      \
-      T a = lanes_##T(op, none, x, n, first, 2 * step);                                   \
-      return op(a, lanes_##T(op, none, x, n, first + step, 2 * step));                    \
-    }                                                                                     \
-    T sum = none;                                                                         \
-    for (int64_t i = first; i < n; i += 16) sum = op(sum, x[i]);                          \
-    return sum;                                                                           \
-  }                                                                                       \
-  static T tree_##T(T (*op)(T, T), T none, const T *x, int64_t n) {                       \
-    int64_t blocks = (n + 255) / 256, left = 256 * power_below(blocks);                   \
-    if (blocks <= 1) return lanes_##T(op, none, x, n, 0, 1);                              \
-    T a = tree_##T(op, none, x, left);                                                    \
-    return op(a, tree_##T(op, none, x + left, n - left));                                 \
-  }                                                                                       \
-  static T model_##T(const char *name, const T *x, int64_t n) {                           \
-    if (!strcmp(name, "prod")) return tree_##T(mul_##T, 1, x, n);                         \
-    if (!strcmp(name, "max")) return tree_##T(max_##T, -(T)INFINITY, x, n);               \
-    if (!strcmp(name, "min")) return tree_##T(min_##T, (T)INFINITY, x, n);                \
-    T sum = n ? tree_##T(add_##T, (T)-0.0, x, n) : 0;                                     \
-    return !strcmp(name, "mean") ? sum / (T)n : sum;                                      \
-  }
-DEFINE_TREE(float)
-DEFINE_TREE(double)
 
 /* --- Elements -------------------------------------------------------------------------------- */
 
@@ -157,33 +118,6 @@ static int64_t gather(const array *a, unsigned axes, int64_t index, int64_t *pla
   return n;
 }
 
-static bool better(double a, double best, bool largest) {
-  if (isnan(best)) return false;
-  return isnan(a) || (largest ? a > best : a < best);
-}
-
-static int64_t model_index(const double *x, int64_t n, bool largest) {
-  int64_t found = 0;
-  for (int64_t i = 1; i < n; i++) found = better(x[i], x[found], largest) ? i : found;
-  return found;
-}
-
-static uint64_t model_word(const char *name, const double *x, int64_t n) {
-  uint64_t sum = 0, product = 1;
-  for (int64_t i = 0; i < n; i++) sum += (uint64_t)(int64_t)x[i];
-  for (int64_t i = 0; i < n; i++) product *= (uint64_t)(int64_t)x[i];
-  return strcmp(name, "sum") ? product : sum;
-}
-
-static bool model_truth(const char *name, const double *x, int64_t n) {
-  bool any = false, all = true;
-  for (int64_t i = 0; i < n; i++) {
-    any = any || x[i] != 0;
-    all = all && x[i] != 0;
-  }
-  return strcmp(name, "any") ? all : any;
-}
-
 static double rounded(smelt_dtype dtype, double value) {
   if (dtype == SMELT_F16) return (double)sm_f16_to_f32(sm_f16_from_f32((float)value));
   return dtype == SMELT_BF16 ? (double)sm_bf16_to_f32(sm_bf16_from_f32((float)value)) : value;
@@ -210,7 +144,7 @@ static void check_element(const char *name, smelt_dtype dtype, smelt_dtype resul
          smelt_dtype_size(result));
   uint64_t word;
   memcpy(&word, &out.items, sizeof word);
-  if (!strncmp(name, "arg", 3)) CHECK_I64(word, model_index(x, n, !strcmp(name, "argmax")));
+  if (!strncmp(name, "arg", 3)) CHECK_I64(word, model_index(name, x, n));
   else if (result == SMELT_BOOL) CHECK_I64(out.items.truth[0], model_truth(name, x, n));
   else if (result == SMELT_I64 || result == SMELT_U64) CHECK_I64(word, model_word(name, x, n));
   else CHECK_F64(number_at(&out, 0), model_number(name, dtype, x, n));

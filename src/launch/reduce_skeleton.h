@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The skeleton of reductions: kernel IR that combines elements by the canonical tree
+ * (core/reduction.h), for devices that run chunks of work items.
+ *
+ * Purpose. Axes have been merged to three: [outer, reduced, inner], row-major. The
+ * skeleton makes the loops and the tree; what an element is and what becomes of a
+ * result is said by two functions of its caller, so that work before and after is
+ * part of the kernel. Several reductions (*tasks*) of the same extents take one pass.
+ *
+ * Vocabulary. A *part* is what some elements have been combined to: a value, and an
+ * index where the task gives one. A *leaf* is a part at the bottom of a binary counter:
+ * leaf q is combined with one kept part for each 1 at the end of q, and kept in the
+ * *slot* whose number that is. Slots that the number of leaves has a 1 for are left
+ * over in the end. Leaves are
+ *
+ *   rows       (inner is 1) blocks. Vectors hold the lanes of the tree, 16 wide on
+ *              any machine; they meet in scratch memory.
+ *   columns    (otherwise) lanes of blocks, in an order in which a counter combines
+ *              lane l with l + 8 first. Vectors lie along the inner axis; a *strip* of
+ *              columns has a row of parts in each slot, read in one pass over the 16
+ *              rows of a lane.
+ *
+ * A *group* is a power of two of whole blocks. Its part depends on no other group, and
+ * the tree over groups is the upper end of the whole tree; so long reductions are made
+ * in two stages, PARTIAL and COMBINE, by any number of threads and with the same bits
+ * as in one, WHOLE. In COMBINE the leaves are the groups' parts, and even a single
+ * column is a strip.
+ *
+ * Work items are all pairs of outer index and (in PARTIAL) group, and for columns all
+ * their strips. */
+#ifndef SM_LAUNCH_REDUCE_SKELETON_H
+#define SM_LAUNCH_REDUCE_SKELETON_H
+
+#include "core/reduction.h"
+#include "kir/kir.h"
+#include "rt/device.h"
+
+enum { SM_REDUCE_TASKS = 8 };
+
+typedef struct sm_reduce_task {
+  sm_reduction reduction;
+  smelt_dtype dtype; /* that elements come and results are made in: no half type */
+} sm_reduce_task;
+
+typedef struct sm_reduce_extents {
+  int64_t outer, reduced, inner;
+} sm_reduce_extents;
+
+typedef enum sm_reduce_stage { SM_REDUCE_WHOLE, SM_REDUCE_PARTIAL, SM_REDUCE_COMBINE } sm_reduce_stage;
+
+typedef struct sm_reduce_form {
+  sm_reduce_stage stage;
+  bool columns;
+  int width;  /* lanes of vectors along columns */
+  int strip;  /* columns of a strip */
+  int levels; /* slots */
+  int group;  /* blocks of a group */
+} sm_reduce_form;
+
+/* The form of one stage; only the class of the extents enters it. */
+sm_reduce_form sm_reduce_choose(const sm_reduce_task *tasks, int n_tasks, const sm_reduce_extents *extents,
+                                sm_reduce_stage stage, const sm_profile *profile);
+/* Whether the extents have so few results for so many elements that they are worth two
+ * stages. */
+bool sm_reduce_wants_stages(const sm_reduce_extents *extents);
+
+/* Parts that PARTIAL leaves of a task, as [outer, group, inner]. */
+int64_t sm_reduce_partials(const sm_reduce_form *form, const sm_reduce_extents *extents);
+int64_t sm_reduce_work_items(const sm_reduce_form *form, const sm_reduce_extents *extents);
+
+/* The skeleton's size arguments, in this order, behind those that the kernel had. */
+typedef enum sm_reduce_size {
+  SM_REDUCE_SIZE_REDUCED,
+  SM_REDUCE_SIZE_INNER,
+  SM_REDUCE_SIZE_GROUPS,
+  SM_REDUCE_SIZES
+} sm_reduce_size;
+void sm_reduce_size_values(const sm_reduce_form *form, const sm_reduce_extents *extents,
+                           int64_t values[SM_REDUCE_SIZES]);
+
+/* Where elements or results are, as i64 values of the first lane; the others follow
+ * along the reduced axis for rows, else along the inner one. */
+typedef struct sm_reduce_place {
+  int32_t outer, reduced, inner; /* of a result there is no `reduced` */
+  int32_t index;                 /* row-major, of elements over all three axes */
+  int width;
+} sm_reduce_place;
+
+typedef struct sm_reduce_body {
+  void *user;
+  /* Adds the elements at a place: a value of each task's dtype. */
+  void (*elements)(void *user, sm_kir_kernel *k, const sm_reduce_place *at, int32_t *values);
+  /* Uses the results at a place: of each task a value of its dtype, or i64 indices. */
+  void (*results)(void *user, sm_kir_kernel *k, const sm_reduce_place *at, const int32_t *values);
+} sm_reduce_body;
+
+/* Adds the code to a kernel that has the caller's arguments and nothing else. Between
+ * stages parts lie in buffers, which are added behind: for each task its values, and
+ * indices if it gives them. The kernel is not verified yet. PARTIAL has no results,
+ * COMBINE no elements. */
+void sm_reduce_kernel(sm_kir_kernel *k, const sm_reduce_task *tasks, int n_tasks, const sm_reduce_form *form,
+                      const sm_reduce_body *body);
+
+#endif
