@@ -3,6 +3,12 @@
 
 #include <math.h>
 
+const char *sm_reduction_name(sm_reduction reduction) {
+  static const char *const names[] = {"none", "sum", "mean", "prod",   "max",
+                                      "min",  "any", "all",  "argmax", "argmin"};
+  return names[reduction];
+}
+
 sm_kop sm_reduction_kop(sm_reduction reduction) {
   static const sm_kop kops[] = {
       [SM_REDUCTION_NONE] = SM_KOP_NONE,  [SM_REDUCTION_SUM] = SM_KOP_ADD, [SM_REDUCTION_MEAN] = SM_KOP_ADD,

@@ -37,6 +37,8 @@ typedef enum sm_reduction {
   SM_REDUCTION_ARGMIN
 } sm_reduction;
 
+/* "sum". */
+const char *sm_reduction_name(sm_reduction reduction);
 /* What combines two elements, of those that give an index the better of two. */
 sm_kop sm_reduction_kop(sm_reduction reduction);
 /* Combined with an element of this dtype (no half) it gives the element. */

@@ -249,9 +249,9 @@ static smelt_status launch(sm_device *device, sm_kernel *kernel, const sm_launch
   if (!r.kernel->code.entry) r.streaming = should_stream(device->profile, &kernel->ir, l);
   int64_t end = l->padded ? sm_launch_whole(l) : l->work_items;
   SM_TRY(run_job(device, &r, 0, end, l->cost_ns));
-  if (!l->padded) return SMELT_OK;
   tail_run tail = {device, &r};
-  return sm_run_padded_tail(device, &kernel->ir, l, run_tail, &tail, err);
+  if (l->padded) SM_TRY(sm_run_padded_tail(device, &kernel->ir, l, run_tail, &tail, err));
+  return l->next ? launch(device, l->next_kernel, l->next, err) : SMELT_OK;
 }
 
 const sm_driver sm_driver_cpu = {

@@ -56,18 +56,9 @@ static void discard(void *block, const sm_allocator *allocator) {
   sm_free(allocator, b, sizeof *b);
 }
 
-static void log_trace(const sm_launch_env *env, const sm_segment *segment, const sm_trace *trace) {
-  if (!sm_log_on(env->log, SM_LOG_TRACE)) return;
-  sm_text text;
-  sm_text_init(&text, env->device->allocator);
-  sm_text_add(&text, "[trace] ");
-  sm_trace_print(&text, segment, trace);
-  sm_log_text(env->log, &text);
-}
-
 static smelt_status run(void *env, void *block, const sm_block_run *run, smelt_error *err) {
   elementwise_block *b = block;
-  log_trace(env, run->segment, &b->trace);
+  sm_launch_log_trace(env, run->segment, &b->trace);
   return sm_run_elementwise(env, sm_fuser_elementwise.name, &b->trace, &b->launches, run, err);
 }
 

@@ -9,7 +9,7 @@
 
 #include "plan/fuser.h"
 
-extern const sm_fuser sm_fuser_elementwise, sm_fuser_view;
+extern const sm_fuser sm_fuser_elementwise, sm_fuser_reduce, sm_fuser_view;
 
 /* NULL-terminated: ElementWise, Matmul, Reduce, ReduceBroadcasted, NHWCRelayout, View. */
 extern const sm_fuser *const sm_builtin_fusers[];

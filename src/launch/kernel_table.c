@@ -76,6 +76,8 @@ smelt_status sm_kernel_table_get(sm_kernel_table *table, sm_kir_kernel *ir, cons
                                  bool interpreted, const sm_kernel_entry **out, smelt_error *err) {
   const sm_driver *driver = table->device->driver;
   sm_kernel_entry entry = {.hash = sm_kir_hash(ir)};
+  /* What has no code may still be interpreted: that is another kernel. */
+  if (interpreted) sm_hash_u64(&entry.hash, interpreted);
   *out = find(table, entry.hash);
   if (*out) {
     sm_kir_free(ir);

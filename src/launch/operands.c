@@ -157,7 +157,7 @@ static smelt_status create_output(sm_operands *o, int32_t output, smelt_error *e
   sm_buffer **out = output_buffer(o, (size_t)output);
   const sm_value *value = value_of(o, o->trace->outputs.items[output].value);
   sm_layout order;
-  if (!o->row_major) {
+  if (!o->row_major && !o->row_major_results) {
     choose_order(o, block_of_output(o->trace, output), &value->shape, &order);
     if (!sm_layout_is_dense(&order)) return create_ordered(o, output, &order, err);
   }

@@ -21,12 +21,13 @@ typedef struct sm_operands {
   const sm_log *log;
   sm_arena *arena;
   sm_operand_layouts layouts;
+  bool row_major_results; /* asked for, whatever the inputs' order */
   bool row_major;         /* all of them are, so that `layouts` says nothing */
   int in_place;           /* results written over an input */
   uint64_t read, written; /* bytes of elements */
 } sm_operands;
 
-/* `o` has the first five members. Creates the outputs in on->buffers; on failure none
+/* `o` has the first five members, and row_major_results. Creates the outputs in on->buffers; on failure none
  * is left. ERR_MEMORY. */
 smelt_status sm_operands_open(sm_operands *o, smelt_error *err);
 void sm_operands_drop_outputs(sm_operands *o);

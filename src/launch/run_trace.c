@@ -186,3 +186,12 @@ smelt_status sm_run_elementwise(const sm_launch_env *env, const char *fuser, con
   if (status != SMELT_OK) sm_operands_drop_outputs(&r.operands);
   return status;
 }
+
+void sm_launch_log_trace(const sm_launch_env *env, const sm_segment *segment, const sm_trace *trace) {
+  if (!sm_log_on(env->log, SM_LOG_TRACE)) return;
+  sm_text text;
+  sm_text_init(&text, env->device->allocator);
+  sm_text_add(&text, "[trace] ");
+  sm_trace_print(&text, segment, trace);
+  sm_log_text(env->log, &text);
+}

@@ -15,6 +15,9 @@ typedef struct sm_launch_env {
   sm_arena *scratch; /* emptied at every launch */
 } sm_launch_env;
 
+/* Logs a trace that is about to run. */
+void sm_launch_log_trace(const sm_launch_env *env, const sm_segment *segment, const sm_trace *trace);
+
 /* Runs an elementwise trace for `fuser`; `cache` is the trace's own. On failure no output
  * is left. Nothing is launched if there are no elements. */
 smelt_status sm_run_elementwise(const sm_launch_env *env, const char *fuser, const sm_trace *trace,

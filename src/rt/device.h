@@ -39,7 +39,8 @@ typedef struct sm_device sm_device;
 typedef struct sm_buffer sm_buffer;
 typedef struct sm_kernel sm_kernel; /* a compiled kernel, the driver's own */
 
-typedef struct sm_launch {
+typedef struct sm_launch sm_launch;
+struct sm_launch {
   const sm_kir_span *buffers; /* host-visible spans for CPU drivers */
   size_t n_buffers;
   const int64_t *sizes;
@@ -55,7 +56,10 @@ typedef struct sm_launch {
   const bool *moves;
   int64_t cost_ns; /* estimate of one thread's time */
   int passes;      /* loops over the work items that the kernel runs one after another */
-} sm_launch;
+  /* What runs when this is done, as a part of it; NULL: nothing. */
+  const sm_launch *next;
+  sm_kernel *next_kernel;
+};
 
 typedef struct sm_driver {
   const char *name;  /* "cpu" */

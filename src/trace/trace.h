@@ -18,6 +18,9 @@
  * the next one does, RESULTs what the last one leaves. Scalars of a loop are rows of
  * the *table*, a row a trip.
  *
+ * The trace of a reduction has *tasks* and two blocks: the first makes, of every element,
+ * a value for each task to combine; the second works on what they were combined to.
+ *
  * Invariants. Arguments of a step are earlier locals of the same block. A value
  * is read at most once per block, into one local. Blocks are independent of
  * each other.
@@ -29,6 +32,7 @@
 #define SM_TRACE_TRACE_H
 
 #include "core/kops.h"
+#include "core/reduction.h"
 #include "ir/op.h"
 
 enum { SM_NO_LOCAL = -1 };
@@ -45,7 +49,8 @@ typedef enum sm_step_kind {
   SM_STEP_CARRY,   /* what the trip begins with; the first one with args[0] */
   SM_STEP_NEXT,    /* the CARRY args[0] is args[1] in the next trip; defines nothing */
   SM_STEP_END,     /* ends the loop; defines nothing */
-  SM_STEP_RESULT   /* what the last trip has left in the CARRY args[0] */
+  SM_STEP_RESULT,  /* what the last trip has left in the CARRY args[0] */
+  SM_STEP_REDUCED  /* in the second block: what task `index` has made */
 } sm_step_kind;
 
 typedef struct sm_step {
@@ -86,6 +91,13 @@ typedef struct sm_trace_scalar {
   smelt_dtype dtype;
 } sm_trace_scalar;
 
+/* A reduction: `local` of the first block is combined, in its dtype. */
+typedef struct sm_trace_task {
+  sm_reduction reduction;
+  smelt_dtype dtype;
+  int32_t local;
+} sm_trace_task;
+
 /* Output `output` may be written over input `input`, if they have equal shapes and
  * nobody else wants the input: no step uses an element of it after the write. */
 typedef struct sm_trace_reuse {
@@ -98,6 +110,7 @@ typedef struct sm_trace {
   sm_trace_values inputs, outputs;
   sm_vec(sm_trace_scalar) scalars, table;
   sm_vec(sm_block) blocks;
+  sm_vec(sm_trace_task) tasks;
   sm_vec(sm_trace_reuse) reuses; /* by input */
 } sm_trace;
 
@@ -107,6 +120,12 @@ typedef struct sm_trace {
  * ERR_INTERNAL. */
 smelt_status sm_trace_build(const sm_segment *segment, const uint32_t *ops, int n_ops, const bool *written,
                             smelt_mode mode, const sm_allocator *allocator, sm_trace *out, smelt_error *err);
+/* The trace of reductions (records of SM_CLASS_REDUCE) of equal operand shapes over the same
+ * axes, and of elementwise records before and behind them; none behind uses a value from
+ * before. As above. */
+smelt_status sm_trace_build_reduce(const sm_segment *segment, const uint32_t *ops, int n_ops,
+                                   const bool *written, smelt_mode mode, const sm_allocator *allocator,
+                                   sm_trace *out, smelt_error *err);
 /* The trace that copies the operand of record ops[0] to its result, in row-major order.
  * As above. */
 smelt_status sm_trace_build_copy(const sm_segment *segment, const uint32_t *ops,

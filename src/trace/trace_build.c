@@ -452,8 +452,106 @@ static bool allocate(builder *b) {
   return b->part && b->part_ops && b->carry && b->local_of;
 }
 
-smelt_status sm_trace_build(const sm_segment *segment, const uint32_t *ops, int n_ops, const bool *written,
-                            smelt_mode mode, const sm_allocator *allocator, sm_trace *out, smelt_error *err) {
+/* --- Reductions -------------------------------------------------------------------------- */
+
+enum { BEFORE, BEHIND };
+
+/* By record position: it uses what a reduction of the trace has made. */
+static bool *find_behind(const builder *b) {
+  bool *behind = sm_arena_zalloc(b->scratch, (size_t)b->trace->n_ops, sizeof *behind);
+  for (int32_t i = 0; behind && i < b->trace->n_ops; i++) {
+    const sm_op *op = record_at(b, i);
+    for (int k = 0; k < op->n_operands; k++) {
+      int32_t from = op->operands[k].is_scalar ? -1 : position_of(b, op->operands[k].use.value);
+      bool reduces = from >= 0 && sm_op_row_of((sm_opcode)record_at(b, from)->code)->class == SM_CLASS_REDUCE;
+      behind[i] = behind[i] || reduces || (from >= 0 && behind[from]);
+    }
+  }
+  return behind;
+}
+
+/* Another result than the elements' shape is one behind the reductions. */
+static bool has_result_shape(const builder *b, const sm_op *op) {
+  const sm_value *values = b->segment->values.items;
+  return !sm_shape_equal(&values[op->out].shape, &values[b->trace->blocks.items[BEFORE].space].shape);
+}
+
+static sm_block *block_at(builder *b, int which) { return &b->trace->blocks.items[which]; }
+
+static smelt_status add_task(builder *b, const sm_op *op, smelt_error *err) {
+  const sm_operand *from = &op->operands[0];
+  smelt_dtype working = sm_dtype_working(from->dtype);
+  int32_t local = read_value(b, block_at(b, BEFORE), from->use.value);
+  if (local != SM_NO_LOCAL && dtype_of(block_at(b, BEFORE), local) != working)
+    local = cast(b, block_at(b, BEFORE), local, working);
+  sm_trace_task task = {sm_op_row_of((sm_opcode)op->code)->reduction, working, local};
+  if (local == SM_NO_LOCAL || !sm_vec_push(b->allocator, &b->trace->tasks, task))
+    return sm_error_memory(err, "a trace");
+  return SMELT_OK;
+}
+
+/* What a task made, in the second block. In strict mode halves are rounded at once. */
+static smelt_status lower_reduced(builder *b, const sm_op *op, int32_t task, smelt_error *err) {
+  sm_block *block = block_at(b, BEHIND);
+  smelt_dtype result = b->segment->values.items[op->out].dtype, working = b->trace->tasks.items[task].dtype;
+  bool index = sm_reduction_gives_index(b->trace->tasks.items[task].reduction);
+  int32_t local = push(b, block, make_leaf(SM_STEP_REDUCED, index ? SMELT_I64 : working, task));
+  bool rounds = b->mode == SMELT_MODE_STRICT || !sm_dtype_is_half(result);
+  if (local != SM_NO_LOCAL && dtype_of(block, local) != result && rounds)
+    local = cast(b, block, local, result);
+  b->local_of[op->out] = local;
+  bool ok = local != SM_NO_LOCAL && write_result(b, block, op->out);
+  return ok ? SMELT_OK : sm_error_memory(err, "a trace");
+}
+
+static bool is_reduction(const sm_op *op) {
+  return sm_op_row_of((sm_opcode)op->code)->class == SM_CLASS_REDUCE;
+}
+
+/* What is computed of every element, and the tasks. */
+static smelt_status lower_before(builder *b, const bool *behind, smelt_error *err) {
+  for (int32_t i = 0; i < b->trace->n_ops; i++) {
+    const sm_op *op = record_at(b, i);
+    if (is_reduction(op)) SM_TRY(add_task(b, op, err));
+    else if (!behind[i] && !has_result_shape(b, op)) SM_TRY(lower_record(b, block_at(b, BEFORE), op, err));
+  }
+  return SMELT_OK;
+}
+
+static smelt_status lower_behind(builder *b, const bool *behind, smelt_error *err) {
+  int32_t task = 0;
+  forget_steps(b);
+  for (int32_t i = 0; i < b->trace->n_ops; i++) {
+    const sm_op *op = record_at(b, i);
+    if (is_reduction(op)) SM_TRY(lower_reduced(b, op, task++, err));
+    else if (behind[i] || has_result_shape(b, op)) SM_TRY(lower_record(b, block_at(b, BEHIND), op, err));
+  }
+  return SMELT_OK;
+}
+
+static bool add_reduce_blocks(builder *b) {
+  for (int32_t i = 0; i < b->trace->n_ops; i++) {
+    const sm_op *op = record_at(b, i);
+    if (!is_reduction(op)) continue;
+    return sm_vec_push(b->allocator, &b->trace->blocks, (sm_block){.space = op->operands[0].use.value}) &&
+           sm_vec_push(b->allocator, &b->trace->blocks, (sm_block){.space = op->out});
+  }
+  return false;
+}
+
+static smelt_status build_reduce(builder *b, smelt_error *err) {
+  const bool *behind = find_behind(b);
+  if (!behind || !add_reduce_blocks(b)) return sm_error_memory(err, "a trace");
+  forget_steps(b);
+  SM_TRY(lower_before(b, behind, err));
+  return lower_behind(b, behind, err);
+}
+
+typedef smelt_status build_fn(builder *b, smelt_error *err);
+
+static smelt_status build_with(build_fn *function, const sm_segment *segment, const uint32_t *ops, int n_ops,
+                               const bool *written, smelt_mode mode, const sm_allocator *allocator,
+                               sm_trace *out, smelt_error *err) {
   memset(out, 0, sizeof *out);
   out->ops = ops;
   out->n_ops = n_ops;
@@ -465,10 +563,21 @@ smelt_status sm_trace_build(const sm_segment *segment, const uint32_t *ops, int 
                .trace = out,
                .written = written,
                .mode = mode};
-  smelt_status status = allocate(&b) ? build(&b, err) : sm_error_memory(err, "a trace");
+  smelt_status status = allocate(&b) ? function(&b, err) : sm_error_memory(err, "a trace");
   sm_vec_free(allocator, &b.older);
   sm_arena_free(&scratch);
   return status;
+}
+
+smelt_status sm_trace_build(const sm_segment *segment, const uint32_t *ops, int n_ops, const bool *written,
+                            smelt_mode mode, const sm_allocator *allocator, sm_trace *out, smelt_error *err) {
+  return build_with(build, segment, ops, n_ops, written, mode, allocator, out, err);
+}
+
+smelt_status sm_trace_build_reduce(const sm_segment *segment, const uint32_t *ops, int n_ops,
+                                   const bool *written, smelt_mode mode, const sm_allocator *allocator,
+                                   sm_trace *out, smelt_error *err) {
+  return build_with(build_reduce, segment, ops, n_ops, written, mode, allocator, out, err);
 }
 
 smelt_status sm_trace_build_copy(const sm_segment *segment, const uint32_t *ops,
@@ -493,5 +602,6 @@ void sm_trace_free(sm_trace *trace, const sm_allocator *allocator) {
   sm_vec_free(allocator, &trace->outputs);
   sm_vec_free(allocator, &trace->scalars);
   sm_vec_free(allocator, &trace->table);
+  sm_vec_free(allocator, &trace->tasks);
   sm_vec_free(allocator, &trace->reuses);
 }

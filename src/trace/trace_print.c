@@ -45,6 +45,9 @@ static void print_definition(sm_text *text, const sm_segment *segment, const sm_
       sm_text_add(text, "result");
       print_args(text, step);
       break;
+    case SM_STEP_REDUCED:
+      sm_text_addf(text, "reduced %" PRId32, step->index);
+      break;
     case SM_STEP_WRITE:
     case SM_STEP_LOOP:
     case SM_STEP_NEXT:
@@ -85,6 +88,14 @@ static void print_step(sm_text *text, const sm_segment *segment, const sm_trace 
   }
 }
 
+static void print_tasks(sm_text *text, const sm_trace *trace) {
+  for (size_t t = 0; t < trace->tasks.len; t++) {
+    const sm_trace_task *task = &trace->tasks.items[t];
+    sm_text_addf(text, "reduce %zu: %s %s of l%" PRId32 "\n", t, sm_reduction_name(task->reduction),
+                 smelt_dtype_name(task->dtype), task->local);
+  }
+}
+
 void sm_trace_print(sm_text *text, const sm_segment *segment, const sm_trace *trace) {
   for (size_t b = 0; b < trace->blocks.len; b++) {
     const sm_block *block = &trace->blocks.items[b];
@@ -92,5 +103,6 @@ void sm_trace_print(sm_text *text, const sm_segment *segment, const sm_trace *tr
     sm_shape_print(text, sm_block_shape(segment, block));
     sm_text_add(text, "\n");
     for (int32_t i = 0; i < (int32_t)block->steps.len; i++) print_step(text, segment, trace, block, i);
+    if (b == 0) print_tasks(text, trace);
   }
 }

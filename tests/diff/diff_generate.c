@@ -448,7 +448,7 @@ static bool is_bearable(generator *g, const step *s, const smelt_tensor *result,
 }
 
 static bool moves(sm_opcode code) { return sm_op_row_of(code)->class != SM_CLASS_ELEMENTWISE; }
-static bool selects(sm_opcode code) { return moves(code) && sm_op_row_of(code)->class != SM_CLASS_VIEW; }
+static bool selects(sm_opcode code) { return sm_op_row_of(code)->class == SM_CLASS_SELECT; }
 
 /* In a program that moves and reduces elements every second operation does. */
 static sm_opcode draw_opcode(generator *g) {

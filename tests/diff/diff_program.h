@@ -71,8 +71,8 @@ typedef struct program {
   uint64_t seed;       /* that it was made from */
   int64_t max_ops;     /* operations a kernel, in ways with tight kernels */
   int64_t max_segment; /* operations a segment, in ways with tight segments */
-  bool moves;          /* has views */
-  bool selects;        /* and selections and reductions; only for ways that compute them */
+  bool moves;          /* has views and reductions */
+  bool selects;        /* and selections; only for ways that compute them */
   int n;
   step steps[MAX_STEPS];
 } program;
@@ -100,7 +100,7 @@ typedef struct way {
   smelt_switch fusion;
   bool interpreted; /* kernels are not compiled */
   bool tight_kernels, tight_segments;
-  bool selects; /* selections and reductions are computed */
+  bool selects; /* selections are computed */
 } way;
 
 /* The first is the judge. */

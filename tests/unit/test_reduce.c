@@ -345,17 +345,6 @@ TEST(long_sums_are_accurate) {
   close_context(ctx);
 }
 
-/* Until there is a fuser for them. */
-TEST(devices_that_cannot) {
-  smelt_context *ctx = open_device("null:metal");
-  smelt_tensor *x = smelt_ones(ctx, SMELT_F32, DIMS(3)),
-               *sum = smelt_sum(smelt_ref(x), NULL, 0, false, SMELT_DTYPE_NONE);
-  CHECK_STATUS(smelt_eval((const smelt_tensor *[]){x}, 1, NULL), SMELT_OK);
-  check_poison(sum, SMELT_ERR_UNSUPPORTED, "sum: no fuser takes this operation");
-  smelt_drop(x);
-  close_context(ctx);
-}
-
 TEST_MAIN(CASE(lengths_at_the_edges_of_blocks), CASE(random_shapes_and_axes), CASE(functions),
           CASE(dtypes_of_sums), CASE(wrong_calls), CASE(composites_are_recorded_as_primitives),
-          CASE(long_sums_are_accurate), CASE(devices_that_cannot))
+          CASE(long_sums_are_accurate))

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How a reduction meets real shapes: its axes as three, and where operands are along them.
+ *
+ * The axes of the elements become [outer, reduced, inner]. Where the reduced ones are
+ * neighbours, what is before them is outer and what is behind them inner; elsewhere all
+ * kept axes are outer. An operand has one stride for each of the three, if its memory
+ * allows that; otherwise it has to be gathered. */
+#ifndef SM_LAUNCH_REDUCE_GEOMETRY_H
+#define SM_LAUNCH_REDUCE_GEOMETRY_H
+
+#include "core/layout.h"
+#include "ir/op.h"
+#include "launch/reduce_skeleton.h"
+
+enum { SM_OUTER, SM_REDUCED, SM_INNER, SM_REDUCE_AXES };
+
+typedef struct sm_reduce_geometry {
+  sm_reduce_extents extents;
+  sm_shape elements;
+  bool reduced[SMELT_MAX_RANK]; /* by axis of the elements */
+  int order[SMELT_MAX_RANK];    /* these axes, grouped */
+  int begin[SM_REDUCE_AXES + 1];
+  bool neighbours; /* the flat index of elements is row-major in the three axes */
+} sm_reduce_geometry;
+
+/* Whether the reduced axes of a shape are neighbours, but for those of extent 1. */
+bool sm_reduce_neighbours(const sm_op *reduction, const sm_shape *elements);
+
+sm_reduce_geometry sm_reduce_geometry_of(const sm_op *reduction, const sm_shape *elements);
+
+/* The strides of an operand of the elements, or of the results (whose shape is `results`,
+ * NULL otherwise), broadcast to them. False if an axis has none. `layout` becomes that of
+ * the operand over the grouped axes. */
+bool sm_reduce_strides(const sm_reduce_geometry *g, const sm_shape *results, sm_layout *layout,
+                       int64_t strides[SM_REDUCE_AXES]);
+
+/* The strides when it has been gathered by that layout. */
+void sm_reduce_gathered(const sm_reduce_geometry *g, bool of_results, int64_t strides[SM_REDUCE_AXES]);
+
+#endif

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launch/reduce_kernel.h"
+
+#include "base/error.h"
+
+typedef struct emitter {
+  const sm_trace *trace;
+  const sm_reduce_form *form;
+  const sm_reduce_input *inputs;
+  sm_kir_kernel *kernel;
+  sm_arena *arena;
+  /* While a block is emitted: */
+  const sm_block *block;
+  const sm_reduce_place *at;
+  int lanes; /* the axis that lanes follow */
+  const int32_t *reduced;
+  int32_t *locals;
+  bool failed;
+} emitter;
+
+static int32_t arithmetic(const emitter *e, sm_kop kop, int32_t a, int32_t b) {
+  return sm_kir_kop(e->kernel, kop, a, b, SM_KIR_NONE, SMELT_I64);
+}
+
+static int32_t add(const emitter *e, int32_t a, int32_t b) {
+  return a == SM_KIR_NONE ? b : arithmetic(e, SM_KOP_ADD, a, b);
+}
+
+static int32_t size_of_input(const emitter *e, int32_t input, int which) {
+  return sm_kir_size(e->kernel, input * SM_REDUCE_INPUT_SIZES + which);
+}
+
+static int32_t splat(const emitter *e, int32_t value) {
+  return e->at->width == 1 ? value : sm_kir_splat(e->kernel, value, e->at->width);
+}
+
+/* --- Reads ---------------------------------------------------------------------------- */
+
+static int32_t coordinate(const emitter *e, int axis) {
+  const int32_t coordinates[] = {
+      [SM_OUTER] = e->at->outer, [SM_REDUCED] = e->at->reduced, [SM_INNER] = e->at->inner};
+  return coordinates[axis];
+}
+
+/* Where the first lane's element is; NONE is 0. */
+static int32_t place_of(const emitter *e, int32_t input) {
+  const sm_reduce_input *in = &e->inputs[input];
+  int32_t place = in->first ? size_of_input(e, input, SM_REDUCE_AXES) : SM_KIR_NONE;
+  for (int axis = 0; axis < SM_REDUCE_AXES; axis++) {
+    bool of_results = e->block == &e->trace->blocks.items[1];
+    if (in->strides[axis] == 0 || (of_results && axis == SM_REDUCED)) continue;
+    int32_t steps = coordinate(e, axis);
+    if (in->strides[axis] != 1) steps = arithmetic(e, SM_KOP_MUL, steps, size_of_input(e, input, axis));
+    place = add(e, place, steps);
+  }
+  return place == SM_KIR_NONE ? sm_kir_i64(e->kernel, 0) : place;
+}
+
+static int32_t emit_read(const emitter *e, int32_t input) {
+  int64_t stride = e->inputs[input].strides[e->lanes];
+  int32_t place = place_of(e, input);
+  if (stride == 0 || e->at->width == 1) return splat(e, sm_kir_load(e->kernel, input, place, SM_KIR_NONE, 1));
+  int32_t step = stride == 1 ? SM_KIR_NONE : size_of_input(e, input, e->lanes);
+  return sm_kir_load(e->kernel, input, place, step, e->at->width);
+}
+
+/* --- Steps ------------------------------------------------------------------------------ */
+
+static int32_t emit_index(const emitter *e) {
+  return e->at->width == 1 ? e->at->index : sm_kir_iota(e->kernel, e->at->index, e->at->width);
+}
+
+static int32_t value_of(const emitter *e, int32_t i);
+
+static int32_t emit_compute(const emitter *e, const sm_step *step) {
+  int32_t args[3];
+  for (int k = 0; k < 3; k++)
+    args[k] = step->args[k] == SM_NO_LOCAL ? SM_KIR_NONE : value_of(e, step->args[k]);
+  return sm_kir_kop(e->kernel, step->kop, args[0], args[1], args[2], step->dtype);
+}
+
+static int32_t emit_step(const emitter *e, const sm_step *step) {
+  switch (step->kind) {
+    case SM_STEP_READ:
+      return emit_read(e, step->index);
+    case SM_STEP_SCALAR:
+      return splat(e, sm_kir_scalar(e->kernel, step->index));
+    case SM_STEP_LITERAL:
+      return splat(e, sm_kir_const(e->kernel, step->dtype, step->literal));
+    case SM_STEP_INDEX:
+      return emit_index(e);
+    case SM_STEP_REDUCED:
+      return e->reduced[step->index];
+    default:
+      return emit_compute(e, step);
+  }
+}
+
+/* Steps are emitted where they are first used, which is never before their operands. */
+static int32_t value_of(const emitter *e, int32_t i) {
+  if (e->locals[i] == SM_KIR_NONE) e->locals[i] = emit_step(e, &e->block->steps.items[i]);
+  return e->locals[i];
+}
+
+static void emit_writes(const emitter *e) {
+  for (size_t i = 0; i < e->block->steps.len; i++) {
+    const sm_step *step = &e->block->steps.items[i];
+    if (step->kind != SM_STEP_WRITE) continue;
+    int32_t buffer = (int32_t)e->trace->inputs.len + step->index;
+    sm_kir_store(e->kernel, buffer, e->at->index, SM_KIR_NONE, value_of(e, step->args[0]));
+  }
+}
+
+static bool begin_block(emitter *e, int block, const sm_reduce_place *at) {
+  e->block = &e->trace->blocks.items[block];
+  e->at = at;
+  e->locals = sm_arena_alloc(e->arena, (e->block->steps.len + 1) * sizeof *e->locals);
+  for (size_t i = 0; e->locals && i < e->block->steps.len; i++) e->locals[i] = SM_KIR_NONE;
+  e->failed = e->failed || !e->locals;
+  return e->locals != NULL;
+}
+
+static void emit_elements(void *user, sm_kir_kernel *k, const sm_reduce_place *at, int32_t *values) {
+  emitter *e = user;
+  e->lanes = e->form->columns ? SM_INNER : SM_REDUCED;
+  if (!begin_block(e, 0, at)) {
+    for (size_t t = 0; t < e->trace->tasks.len; t++)
+      values[t] = splat(e, sm_kir_const(k, e->trace->tasks.items[t].dtype, (sm_word){.bits = 0}));
+    return;
+  }
+  for (size_t t = 0; t < e->trace->tasks.len; t++) values[t] = value_of(e, e->trace->tasks.items[t].local);
+  emit_writes(e);
+}
+
+static void emit_results(void *user, sm_kir_kernel *k, const sm_reduce_place *at, const int32_t *values) {
+  emitter *e = user;
+  (void)k;
+  if (!begin_block(e, 1, at)) return;
+  e->reduced = values;
+  e->lanes = SM_INNER;
+  emit_writes(e);
+}
+
+/* --- The kernel ------------------------------------------------------------------------------ */
+
+static void declare_arguments(const sm_trace *trace, sm_kir_kernel *k) {
+  for (size_t i = 0; i < trace->inputs.len; i++) sm_kir_add_buffer(k, trace->inputs.items[i].dtype, false);
+  for (size_t i = 0; i < trace->outputs.len; i++) sm_kir_add_buffer(k, trace->outputs.items[i].dtype, true);
+  for (size_t i = 0; i < trace->scalars.len; i++) sm_kir_add_scalar(k, trace->scalars.items[i].dtype);
+  for (size_t i = 0; i < SM_REDUCE_INPUT_SIZES * trace->inputs.len; i++) (void)sm_kir_add_size(k);
+}
+
+smelt_status sm_reduce_trace_kernel(const sm_trace *trace, const sm_reduce_input *inputs,
+                                    const sm_reduce_form *form, const sm_allocator *allocator,
+                                    sm_kir_kernel *out, smelt_error *err) {
+  sm_arena arena;
+  sm_reduce_task tasks[SM_REDUCE_TASKS];
+  sm_kir_init(out, allocator);
+  sm_arena_init(&arena, allocator);
+  for (size_t t = 0; t < trace->tasks.len; t++)
+    tasks[t] = (sm_reduce_task){trace->tasks.items[t].reduction, trace->tasks.items[t].dtype};
+  emitter e = {.trace = trace, .form = form, .inputs = inputs, .kernel = out, .arena = &arena};
+  sm_reduce_body body = {&e, emit_elements, emit_results};
+  declare_arguments(trace, out);
+  sm_reduce_kernel(out, tasks, (int)trace->tasks.len, form, &body);
+  sm_arena_free(&arena);
+  return e.failed ? sm_error_memory(err, "a kernel") : sm_kir_built(out, err);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Kernels of reduction traces: the skeleton (reduce_skeleton.h) with the trace's work on
+ * elements before it and its work on results behind it.
+ *
+ * Of every input a kernel knows the class of its strides along the three axes (0, 1 or
+ * other) and whether it begins at its first element; strides and places are arguments. */
+#ifndef SM_LAUNCH_REDUCE_KERNEL_H
+#define SM_LAUNCH_REDUCE_KERNEL_H
+
+#include "launch/reduce_geometry.h"
+#include "trace/trace.h"
+
+typedef struct sm_reduce_input {
+  int64_t strides[SM_REDUCE_AXES];
+  int64_t first; /* where its element at the origin is, in its span */
+} sm_reduce_input;
+
+/* Size arguments of an input, in this order; the skeleton's are behind all of them. */
+enum { SM_REDUCE_INPUT_SIZES = SM_REDUCE_AXES + 1 };
+
+/* Makes the kernel, not verified yet, the caller's to free also on failure. Buffers are the
+ * trace's inputs and outputs, then the skeleton's. ERR_MEMORY. */
+smelt_status sm_reduce_trace_kernel(const sm_trace *trace, const sm_reduce_input *inputs,
+                                    const sm_reduce_form *form, const sm_allocator *allocator,
+                                    sm_kir_kernel *out, smelt_error *err);
+
+#endif

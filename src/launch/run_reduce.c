@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launch/run_reduce.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "launch/reduce_kernel.h"
+#include "rt/report.h"
+
+enum { MOST_STAGES = 2, MOST_PARTS = 2 * SM_REDUCE_TASKS };
+
+/* One launch on its way. */
+typedef struct run {
+  const sm_launch_env *env;
+  const char *fuser;
+  const sm_trace *trace;
+  sm_launch_cache *cache;
+  const sm_segment *segment;
+  sm_operands operands;
+  sm_reduce_geometry geometry;
+  sm_reduce_task tasks[SM_REDUCE_TASKS];
+  sm_reduce_input *inputs;
+  sm_kir_span *spans;  /* by buffer: inputs, outputs, parts between stages */
+  sm_buffer **scratch; /* gathered inputs and parts, to be given up */
+  int n_scratch, n_parts;
+  sm_reduce_form forms[MOST_STAGES];
+  int n_stages;
+} run;
+
+static size_t count_operands(const run *r) { return r->trace->inputs.len + r->trace->outputs.len; }
+
+static const sm_op *first_reduction(const run *r) {
+  for (int i = 0; i < r->trace->n_ops; i++) {
+    const sm_op *op = &r->segment->ops.items[r->trace->ops[i]];
+    if (sm_op_row_of((sm_opcode)op->code)->class == SM_CLASS_REDUCE) return op;
+  }
+  return NULL;
+}
+
+/* --- Inputs ----------------------------------------------------------------------------- */
+
+/* Whether the second block is the one that reads the input. */
+static bool is_of_results(const run *r, size_t input) {
+  const sm_block *block = &r->trace->blocks.items[1];
+  for (size_t i = 0; i < block->steps.len; i++) {
+    const sm_step *step = &block->steps.items[i];
+    if (step->kind == SM_STEP_READ && step->index == (int32_t)input) return true;
+  }
+  return false;
+}
+
+static smelt_status add_scratch(run *r, size_t bytes, sm_kir_span *span, smelt_error *err) {
+  sm_buffer **buffer = &r->scratch[r->n_scratch];
+  SM_TRY(sm_buffer_create(r->env->device, bytes, buffer, err));
+  r->n_scratch++;
+  *span = (sm_kir_span){(*buffer)->data, bytes};
+  return SMELT_OK;
+}
+
+/* Axes along which results stand still are not gathered. */
+static void leave_out_reduced(const sm_reduce_geometry *g, sm_layout *layout) {
+  for (int i = g->begin[SM_REDUCED]; i < g->begin[SM_REDUCED + 1]; i++) layout->shape.dims[i] = 1;
+}
+
+static smelt_status gather(run *r, size_t input, bool of_results, sm_layout *layout, smelt_error *err) {
+  const sm_trace_value *value = &r->trace->inputs.items[input];
+  const sm_buffer *from = r->operands.on->buffers[value->value];
+  if (!r->env->device->driver->host_memory)
+    return sm_error_set(err, SMELT_ERR_UNSUPPORTED, "a reduction over axes that are no neighbours");
+  if (of_results) leave_out_reduced(&r->geometry, layout);
+  size_t bytes = (size_t)sm_shape_bytes(&layout->shape, value->dtype);
+  SM_TRY(add_scratch(r, bytes, &r->spans[input], err));
+  sm_layout_gather(layout, smelt_dtype_size(value->dtype), from->data, r->spans[input].data);
+  sm_reduce_gathered(&r->geometry, of_results, r->inputs[input].strides);
+  return SMELT_OK;
+}
+
+static smelt_status place_input(run *r, size_t input, smelt_error *err) {
+  uint32_t v = r->trace->inputs.items[input].value;
+  const sm_shape *results = sm_block_shape(r->segment, &r->trace->blocks.items[1]);
+  bool of_results = is_of_results(r, input);
+  sm_layout layout;
+  int64_t begin, end;
+  sm_buffer_layout(r->operands.on->buffers[v], &r->segment->values.items[v].shape, &layout);
+  sm_layout_bounds(&layout, &begin, &end);
+  bool single =
+      sm_reduce_strides(&r->geometry, of_results ? results : NULL, &layout, r->inputs[input].strides);
+  if (!single) return gather(r, input, of_results, &layout, err);
+  r->inputs[input].first = layout.offset - begin;
+  r->spans[input] = sm_operands_span(&r->operands, input);
+  return SMELT_OK;
+}
+
+static smelt_status place_operands(run *r, smelt_error *err) {
+  for (size_t i = 0; i < r->trace->inputs.len; i++) SM_TRY(place_input(r, i, err));
+  for (size_t i = r->trace->inputs.len; i < count_operands(r); i++)
+    r->spans[i] = sm_operands_span(&r->operands, i);
+  return SMELT_OK;
+}
+
+/* --- Stages ------------------------------------------------------------------------------ */
+
+static void choose_forms(run *r) {
+  const sm_reduce_extents *extents = &r->geometry.extents;
+  const sm_profile *profile = r->env->device->profile;
+  int n = (int)r->trace->tasks.len;
+  for (int t = 0; t < n; t++)
+    r->tasks[t] = (sm_reduce_task){r->trace->tasks.items[t].reduction, r->trace->tasks.items[t].dtype};
+  r->n_stages = sm_reduce_wants_stages(extents) ? 2 : 1;
+  sm_reduce_stage first = r->n_stages == 2 ? SM_REDUCE_PARTIAL : SM_REDUCE_WHOLE;
+  r->forms[0] = sm_reduce_choose(r->tasks, n, extents, first, profile);
+  if (r->n_stages == 2) r->forms[1] = sm_reduce_choose(r->tasks, n, extents, SM_REDUCE_COMBINE, profile);
+}
+
+/* What lies between stages: for each task its values, and indices if it gives them. */
+static smelt_status create_parts(run *r, smelt_error *err) {
+  size_t n = r->n_stages == 2 ? (size_t)sm_reduce_partials(&r->forms[0], &r->geometry.extents) : 0;
+  for (size_t t = 0; n && t < r->trace->tasks.len; t++) {
+    sm_kir_span *spans = r->spans + count_operands(r);
+    SM_TRY(add_scratch(r, n * smelt_dtype_size(r->tasks[t].dtype), &spans[r->n_parts++], err));
+    if (!sm_reduction_gives_index(r->tasks[t].reduction)) continue;
+    SM_TRY(add_scratch(r, n * sizeof(int64_t), &spans[r->n_parts++], err));
+  }
+  return SMELT_OK;
+}
+
+/* --- Kernels -------------------------------------------------------------------------------- */
+
+typedef enum stride_class { STANDS, STEPS, JUMPS } stride_class;
+
+static stride_class class_of(int64_t stride) { return stride == 0 ? STANDS : stride == 1 ? STEPS : JUMPS; }
+
+/* All that enters the kernel of a stage, but for the trace. */
+static bool key_of(const run *r, int stage, sm_layout_class *out) {
+  const sm_reduce_form *f = &r->forms[stage];
+  const int fields[] = {(int)f->stage, f->columns, f->width, f->strip, f->levels, f->group};
+  size_t n_in = r->trace->inputs.len;
+  out->len = sizeof fields + n_in * (SM_REDUCE_AXES + 1);
+  out->bytes = sm_arena_alloc(r->env->scratch, out->len);
+  if (!out->bytes) return false;
+  memcpy(out->bytes, fields, sizeof fields);
+  uint8_t *to = out->bytes + sizeof fields;
+  for (size_t i = 0; i < n_in; i++) {
+    for (int axis = 0; axis < SM_REDUCE_AXES; axis++) *to++ = (uint8_t)class_of(r->inputs[i].strides[axis]);
+    *to++ = r->inputs[i].first != 0;
+  }
+  return true;
+}
+
+/* "reduce_fuse", or the operation's name if there is one only. */
+static void kernel_prefix(sm_text *text, const run *r) {
+  if (r->trace->n_ops > 1) sm_text_add(text, "reduce_fuse");
+  else sm_op_print_kernel_name(text, &r->segment->ops.items[r->trace->ops[0]]);
+}
+
+static smelt_status build(const run *r, int stage, bool interpreted, const sm_kernel_entry **out,
+                          smelt_error *err) {
+  const sm_allocator *allocator = r->env->device->allocator;
+  sm_kir_kernel ir;
+  smelt_status status = sm_reduce_trace_kernel(r->trace, r->inputs, &r->forms[stage], allocator, &ir, err);
+  if (status != SMELT_OK) {
+    sm_kir_free(&ir);
+    return status;
+  }
+  sm_text prefix;
+  sm_text_init(&prefix, allocator);
+  kernel_prefix(&prefix, r);
+  status = sm_kernel_table_get(r->env->kernels, &ir, prefix.data, interpreted, out, err);
+  sm_text_free(&prefix);
+  return status;
+}
+
+static smelt_status get_kernel(const run *r, int stage, const sm_kernel_entry **out, smelt_error *err) {
+  sm_layout_class key;
+  if (!key_of(r, stage, &key)) return sm_error_memory(err, "a launch");
+  const sm_ready_kernel *known = sm_launch_cache_find(r->cache, &key);
+  *out = known ? known->entry : NULL;
+  if (known) return SMELT_OK;
+  smelt_status status = build(r, stage, false, out, err);
+  if (status == SMELT_ERR_UNSUPPORTED && r->env->device->driver->interpret)
+    status = build(r, stage, true, out, err);
+  SM_TRY(status);
+  sm_ready_kernel made = {.entry = *out};
+  return sm_launch_cache_add(r->cache, &key, &made) ? SMELT_OK : sm_error_memory(err, "a launch");
+}
+
+/* --- The launch ------------------------------------------------------------------------------- */
+
+static void fill_sizes(const run *r, int stage, int64_t *sizes) {
+  for (size_t i = 0; i < r->trace->inputs.len; i++) {
+    memcpy(sizes, r->inputs[i].strides, sizeof r->inputs[i].strides);
+    sizes[SM_REDUCE_AXES] = r->inputs[i].first;
+    sizes += SM_REDUCE_INPUT_SIZES;
+  }
+  sm_reduce_size_values(&r->forms[stage], &r->geometry.extents, sizes);
+}
+
+static int64_t estimate_ns(const run *r) {
+  int64_t cost = 0, elements = sm_shape_count(&r->geometry.elements);
+  const sm_block *block = &r->trace->blocks.items[0];
+  for (size_t i = 0; i < block->steps.len; i++) {
+    if (block->steps.items[i].kind == SM_STEP_COMPUTE)
+      cost += sm_kop_info_of(block->steps.items[i].kop)->cost;
+  }
+  int64_t memory = (int64_t)((r->operands.read + r->operands.written) / 20),
+          compute = elements / 100 * (cost + 1);
+  return 1 + (memory > compute ? memory : compute);
+}
+
+static bool prepare_stage(const run *r, int stage, const sm_word *scalars, sm_launch *launch) {
+  size_t n_sizes = r->trace->inputs.len * SM_REDUCE_INPUT_SIZES + SM_REDUCE_SIZES;
+  int64_t *sizes = sm_arena_alloc(r->env->scratch, n_sizes * sizeof *sizes);
+  if (!sizes) return false;
+  fill_sizes(r, stage, sizes);
+  *launch = (sm_launch){.buffers = r->spans,
+                        .n_buffers = count_operands(r) + (size_t)r->n_parts,
+                        .sizes = sizes,
+                        .n_sizes = n_sizes,
+                        .scalars = scalars,
+                        .n_scalars = r->trace->scalars.len,
+                        .work_items = sm_reduce_work_items(&r->forms[stage], &r->geometry.extents),
+                        .grain = 1,
+                        .cost_ns = stage == 0 ? estimate_ns(r) : 1,
+                        .passes = 1};
+  return true;
+}
+
+static smelt_status launch_stages(const run *r, smelt_error *err) {
+  const sm_kernel_entry *kernels[MOST_STAGES];
+  sm_launch launches[MOST_STAGES];
+  const sm_launch_env *env = r->env;
+  sm_word *scalars = sm_arena_alloc(env->scratch, r->trace->scalars.len * sizeof *scalars);
+  if (!scalars) return sm_error_memory(err, "a launch");
+  for (size_t i = 0; i < r->trace->scalars.len; i++)
+    scalars[i] = sm_trace_scalar_word(r->segment, &r->trace->scalars.items[i]);
+  for (int stage = 0; stage < r->n_stages; stage++) {
+    SM_TRY(get_kernel(r, stage, &kernels[stage], err));
+    if (!prepare_stage(r, stage, scalars, &launches[stage])) return sm_error_memory(err, "a launch");
+  }
+  if (r->n_stages == 2) {
+    launches[0].next = &launches[1];
+    launches[0].next_kernel = kernels[1]->kernel;
+  }
+  sm_report_launch(env->log, env->device->allocator, env->counters,
+                   &(sm_launch_report){.fuser = r->fuser,
+                                       .kernel = kernels[0]->name,
+                                       .read = r->operands.read,
+                                       .written = r->operands.written});
+  return env->device->driver->launch(env->device, kernels[0]->kernel, &launches[0], err);
+}
+
+static bool allocate(run *r) {
+  size_t n_in = r->trace->inputs.len;
+  r->inputs = sm_arena_zalloc(r->env->scratch, n_in, sizeof *r->inputs);
+  r->spans = sm_arena_zalloc(r->env->scratch, count_operands(r) + MOST_PARTS, sizeof *r->spans);
+  r->scratch = sm_arena_zalloc(r->env->scratch, n_in + MOST_PARTS, sizeof *r->scratch);
+  return r->inputs && r->spans && r->scratch;
+}
+
+static smelt_status plan_and_launch(run *r, smelt_error *err) {
+  if (!allocate(r)) return sm_error_memory(err, "a launch");
+  r->geometry =
+      sm_reduce_geometry_of(first_reduction(r), sm_block_shape(r->segment, &r->trace->blocks.items[0]));
+  if (r->geometry.extents.outer * r->geometry.extents.inner == 0) return SMELT_OK;
+  choose_forms(r);
+  smelt_status status = place_operands(r, err);
+  if (status == SMELT_OK) status = create_parts(r, err);
+  if (status == SMELT_OK) status = launch_stages(r, err);
+  for (int i = 0; i < r->n_scratch; i++) sm_buffer_drop(r->scratch[i]);
+  return status;
+}
+
+smelt_status sm_run_reduce(const sm_launch_env *env, const char *fuser, const sm_trace *trace,
+                           sm_launch_cache *cache, const sm_block_run *on, smelt_error *err) {
+  run r = {.env = env, .fuser = fuser, .trace = trace, .cache = cache, .segment = on->segment};
+  sm_arena_reset(env->scratch);
+  r.operands = (sm_operands){.trace = trace,
+                             .on = on,
+                             .device = env->device,
+                             .log = env->log,
+                             .arena = env->scratch,
+                             .row_major_results = true};
+  SM_TRY(sm_operands_open(&r.operands, err));
+  smelt_status status = plan_and_launch(&r, err);
+  if (status != SMELT_OK) sm_operands_drop_outputs(&r.operands);
+  return status;
+}

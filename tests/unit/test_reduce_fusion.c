@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reductions with work before and behind them: what is launched, read and written, and
+ * that values are those of the device ref bit for bit. */
+#define _POSIX_C_SOURCE 200809L
+#include <stdlib.h>
+
+#include "api_fixture.h"
+
+enum { R = 37, C = 300, LONG = 300000 };
+
+/* A tensor in memory of its own, values between -1 and 1. */
+static smelt_tensor *filled(smelt_context *ctx, int rank, const int64_t *dims, int salt) {
+  int64_t n = 1;
+  for (int i = 0; i < rank; i++) n *= dims[i];
+  float *values = malloc((size_t)n * sizeof *values);
+  CHECK(values != NULL);
+  for (int64_t i = 0; i < n; i++) values[i] = (float)((i * 7919 + salt * 31) % 2001 - 1000) / 1000;
+  smelt_tensor *t = smelt_from_host(ctx, SMELT_F32, rank, dims, values);
+  free(values);
+  return t;
+}
+
+static smelt_tensor *matrix(smelt_context *ctx, int salt) { return filled(ctx, DIMS(R, C), salt); }
+
+static smelt_tensor *sum_of(smelt_tensor *x, int axis) {
+  return smelt_sum(x, &axis, 1, false, SMELT_DTYPE_NONE);
+}
+
+typedef int program(smelt_context *ctx, smelt_tensor **out);
+
+static int whole(smelt_context *ctx, smelt_tensor **out) {
+  smelt_tensor *x = smelt_add(smelt_mul(matrix(ctx, 1), matrix(ctx, 2)), matrix(ctx, 3));
+  out[0] = smelt_add(smelt_sum(x, NULL, 0, false, SMELT_DTYPE_NONE), 1.0);
+  return 1;
+}
+
+static int last_axis(smelt_context *ctx, smelt_tensor **out) {
+  out[0] = smelt_exp(sum_of(smelt_mul(matrix(ctx, 1), matrix(ctx, 2)), 1));
+  return 1;
+}
+
+static int first_axis(smelt_context *ctx, smelt_tensor **out) {
+  out[0] = smelt_exp(sum_of(smelt_mul(matrix(ctx, 1), matrix(ctx, 2)), 0));
+  return 1;
+}
+
+/* The product lives on: it is written as it is summed. */
+static int kept_before(smelt_context *ctx, smelt_tensor **out) {
+  out[0] = smelt_mul(matrix(ctx, 1), matrix(ctx, 2));
+  out[1] = sum_of(smelt_ref(out[0]), 1);
+  return 2;
+}
+
+static int several(smelt_context *ctx, smelt_tensor **out) {
+  int axis = 1;
+  smelt_tensor *x = matrix(ctx, 1);
+  out[0] = smelt_max(smelt_ref(x), &axis, 1, false);
+  out[1] = smelt_argmax(smelt_ref(x), &axis, 1, false);
+  out[2] = smelt_mean(x, &axis, 1, false);
+  return 3;
+}
+
+static int rows_and_bias(smelt_context *ctx, smelt_tensor **out) {
+  smelt_tensor *x = smelt_add(matrix(ctx, 1), filled(ctx, DIMS(C), 2));
+  out[0] = smelt_mul(sum_of(x, 1), filled(ctx, DIMS(R), 3));
+  return 1;
+}
+
+static int of_a_view(smelt_context *ctx, smelt_tensor **out) {
+  smelt_tensor *x = smelt_permute_dims(matrix(ctx, 1), (int[]){1, 0}, 2);
+  out[0] = sum_of(smelt_flip(x, (int[]){0}, 1), 0);
+  return 1;
+}
+
+/* Axes that are no neighbours, of which neither operand has one stride. */
+static int apart(smelt_context *ctx, smelt_tensor **out) {
+  smelt_tensor *x = filled(ctx, DIMS(5, 6, 7), 1), *y = filled(ctx, DIMS(5, 1, 7), 2);
+  out[0] = smelt_add(smelt_sum(smelt_mul(x, y), (int[]){0, 2}, 2, true, SMELT_DTYPE_NONE),
+                     filled(ctx, DIMS(1, 6, 1), 3));
+  return 1;
+}
+
+/* The second needs what the first has made of everything. */
+static int one_after_another(smelt_context *ctx, smelt_tensor **out) {
+  out[0] = smelt_sum(smelt_exp(sum_of(matrix(ctx, 1), 1)), NULL, 0, false, SMELT_DTYPE_NONE);
+  return 1;
+}
+
+/* Results and elements have one shape, and are two sides all the same. */
+static int of_one_element(smelt_context *ctx, smelt_tensor **out) {
+  int axis = 1;
+  smelt_tensor *x = smelt_exp(filled(ctx, DIMS(R, 1), 1));
+  out[0] = smelt_add(smelt_sum(smelt_ref(x), &axis, 1, true, SMELT_DTYPE_NONE), x);
+  return 1;
+}
+
+/* So many elements that two stages share them out. */
+static int in_stages(smelt_context *ctx, smelt_tensor **out) {
+  smelt_tensor *x = filled(ctx, DIMS(LONG), 1);
+  out[0] = smelt_add(smelt_sum(smelt_square(smelt_ref(x)), NULL, 0, false, SMELT_DTYPE_NONE), 1.0);
+  out[1] = smelt_argmin(x, NULL, 0, false);
+  return 2;
+}
+
+static int nothing(smelt_context *ctx, smelt_tensor **out) {
+  smelt_tensor *x = smelt_zeros(ctx, SMELT_F32, DIMS(3, 0));
+  out[0] = smelt_add(sum_of(smelt_exp(x), 1), 2.0);
+  return 1;
+}
+
+typedef struct expectation {
+  program *run;
+  int64_t launches, read, written; /* bytes */
+} expectation;
+
+enum { M = 4 * R * C };
+
+static const expectation expectations[] = {
+    {whole, 1, 3 * M, 4},
+    {last_axis, 1, 2 * M, 4 * R},
+    {first_axis, 1, 2 * M, 4 * C},
+    {kept_before, 1, 2 * M, M + 4 * R},
+    {several, 1, M, (4 + 8 + 4) * R},
+    {rows_and_bias, 1, M + 4 * C + 4 * R, 4 * R},
+    {of_a_view, 1, M, 4 * R},
+    {apart, 1, 4 * (210 + 35 + 6), 4 * 6},
+    {one_after_another, 2, M + 4 * R, 4 * R + 4},
+    {of_one_element, 2, 4 * R + 8 * R, 8 * R + 4 * R},
+    {in_stages, 1, 4 * LONG, 12},
+    {nothing, 1, 0, 12},
+};
+
+/* Takes both. */
+static void check_values(smelt_tensor *a, smelt_tensor *b) {
+  smelt_error err;
+  smelt_dtype dtype = smelt_dtype_of(a);
+  size_t size = (size_t)smelt_count(a) * smelt_dtype_size(dtype);
+  char *x = malloc(size + 1), *y = malloc(size + 1);
+  CHECK(x && y);
+  CHECK_I64(smelt_count(a), smelt_count(b));
+  CHECK_OK(smelt_into_host(a, dtype, x, size, &err), err);
+  CHECK_OK(smelt_into_host(b, dtype, y, size, &err), err);
+  CHECK(memcmp(x, y, size) == 0);
+  free(x);
+  free(y);
+}
+
+static void check_expectation(const expectation *e, const smelt_context_desc *desc, bool counts) {
+  smelt_context *cpu = open_context_with(desc), *ref = open_device("ref");
+  smelt_tensor *out[4], *expected[4];
+  smelt_error err;
+  int n = e->run(cpu, out);
+  CHECK_I64(e->run(ref, expected), n);
+  CHECK_OK(smelt_sync(cpu, &err), err);
+  smelt_counters c = counters_of(cpu);
+  if (counts) {
+    CHECK_I64(c.launches, e->launches);
+    CHECK_I64(c.bytes_read, e->read);
+    CHECK_I64(c.bytes_written, e->written);
+  }
+  for (int i = 0; i < n; i++) check_values(out[i], expected[i]);
+  close_context(cpu);
+  close_context(ref);
+}
+
+static void check_all(const smelt_context_desc *desc, bool counts) {
+  for (size_t i = 0; i < sizeof expectations / sizeof expectations[0]; i++)
+    check_expectation(&expectations[i], desc, counts);
+}
+
+TEST(launches_bytes_and_values) {
+  smelt_context_desc desc = SMELT_CONTEXT_DESC_INIT;
+  check_all(&desc, true);
+}
+
+TEST(values_without_fusion) {
+  smelt_context_desc desc = SMELT_CONTEXT_DESC_INIT;
+  desc.fusion = SMELT_OFF;
+  check_all(&desc, false);
+}
+
+TEST(values_of_the_interpreter) {
+  smelt_context_desc desc = SMELT_CONTEXT_DESC_INIT;
+  (void)setenv("SMELT_LLVM", "0", 1);
+  check_all(&desc, true);
+}
+
+/* Other lengths find the plan and the kernels, as long as one stage is enough. */
+TEST(lengths_are_not_identity) {
+  smelt_context *ctx = open_context();
+  smelt_counters before = counters_of(ctx);
+  for (int64_t n = 1000; n <= 6000; n += 1000) {
+    smelt_tensor *x = filled(ctx, DIMS(10, n), 1);
+    smelt_tensor *y = smelt_exp(sum_of(smelt_mul(smelt_ref(x), x), 1));
+    CHECK_STATUS(smelt_eval((const smelt_tensor *[]){y}, 1, NULL), SMELT_OK);
+    smelt_drop(y);
+    if (n == 1000) before = counters_of(ctx);
+  }
+  CHECK_I64(counters_of(ctx).kernels_compiled, before.kernels_compiled);
+  CHECK_I64(counters_of(ctx).explorations, before.explorations);
+  close_context(ctx);
+}
+
+TEST_MAIN(CASE(launches_bytes_and_values), CASE(values_without_fusion), CASE(values_of_the_interpreter),
+          CASE(lengths_are_not_identity))
