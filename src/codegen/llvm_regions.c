@@ -87,8 +87,7 @@ static uint64_t immediate(const sm_kir_ins *ins) {
 }
 
 static bool add_ins(describer *d, const sm_kir_ins *ins) {
-  bool access = ins->kind == SM_KIR_LOAD || ins->kind == SM_KIR_STORE || ins->kind == SM_KIR_PREFETCH;
-  uint64_t buffer = access ? (uint64_t)number_buffer(d->region, ins->buffer) : 0;
+  uint64_t buffer = sm_kir_accesses(ins) ? (uint64_t)number_buffer(d->region, ins->buffer) : 0;
   add_word(d->region, ins->kind | (uint64_t)ins->kop << 8 | buffer << 16 | (uint64_t)ins->type.width << 32 |
                           (uint64_t)ins->type.dtype << 48);
   add_word(d->region, immediate(ins));

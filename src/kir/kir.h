@@ -33,8 +33,8 @@
  *  - single assignment: an argument is an earlier instruction that defines a
  *    value and whose region encloses the use;
  *  - the operands of a KOP have the widths of its result and the dtypes its
- *    table entry asks for; vectors come from SPLAT, IOTA, LOAD or KOP;
- *  - indices, sizes and loop bounds are i64 of width 1;
+ *    table entry asks for; vectors come from SPLAT, IOTA, LOAD, GATHER or KOP;
+ *  - indices, sizes and loop bounds are i64 of width 1, but those of GATHER, a lane each;
  *  - buffers marked read-only are never stored to;
  *  - local buffers come after the arguments; streaming stores are contiguous and
  *    go to arguments, and a kernel that has them ends with a FENCE;
@@ -74,6 +74,7 @@ typedef enum sm_kir_kind {
   SM_KIR_PREFETCH,    /* buffer[args[0]] and so on, type.width elements, will be loaded soon: a hint, also
                          beyond the buffer's end; no value */
   SM_KIR_FENCE,       /* streaming stores before it are visible to all after it; no value */
+  SM_KIR_GATHER,      /* lane l is buffer[lane l of args[0]] */
   SM_KIR_KIND_COUNT
 } sm_kir_kind;
 
@@ -85,7 +86,7 @@ typedef struct sm_kir_type {
 typedef struct sm_kir_ins {
   uint8_t kind;     /* sm_kir_kind */
   uint8_t kop;      /* sm_kop, for KOP */
-  uint16_t buffer;  /* for LOAD and STORE */
+  uint16_t buffer;  /* for LOAD, GATHER, STORE and PREFETCH */
   sm_kir_type type; /* of the value; of the argument that is a value for STORE and NEXT */
   int32_t args[SM_KIR_ARGS];
   union {
@@ -139,6 +140,7 @@ int32_t sm_kir_iota(sm_kir_kernel *k, int32_t base, int width);
 /* Unused args are SM_KIR_NONE. `to` is read for CONVERT kops only. */
 int32_t sm_kir_kop(sm_kir_kernel *k, sm_kop kop, int32_t a, int32_t b, int32_t c, smelt_dtype to);
 int32_t sm_kir_load(sm_kir_kernel *k, int buffer, int32_t index, int32_t stride, int width);
+int32_t sm_kir_gather(sm_kir_kernel *k, int buffer, int32_t indices);
 void sm_kir_store(sm_kir_kernel *k, int buffer, int32_t index, int32_t stride, int32_t value);
 void sm_kir_stream(sm_kir_kernel *k, int buffer, int32_t index, int32_t value);
 void sm_kir_prefetch(sm_kir_kernel *k, int buffer, int32_t index, int width);
@@ -153,6 +155,11 @@ smelt_status sm_kir_finish(sm_kir_kernel *k, smelt_error *err);
 static inline bool sm_kir_defines_value(const sm_kir_ins *ins) {
   return ins->kind != SM_KIR_END && ins->kind != SM_KIR_NEXT && ins->kind != SM_KIR_STORE &&
          ins->kind != SM_KIR_PREFETCH && ins->kind != SM_KIR_FENCE;
+}
+/* Whether it reads, writes or asks for elements of its buffer. */
+static inline bool sm_kir_accesses(const sm_kir_ins *ins) {
+  return ins->kind == SM_KIR_LOAD || ins->kind == SM_KIR_GATHER || ins->kind == SM_KIR_STORE ||
+         ins->kind == SM_KIR_PREFETCH;
 }
 /* How many values the FOR at `loop` carries: the instructions that follow it. */
 static inline int32_t sm_kir_carries(const sm_kir_kernel *k, int32_t loop) {

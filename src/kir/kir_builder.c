@@ -164,6 +164,13 @@ int32_t sm_kir_load(sm_kir_kernel *k, int buffer, int32_t index, int32_t stride,
   return add(k, ins);
 }
 
+int32_t sm_kir_gather(sm_kir_kernel *k, int buffer, int32_t indices) {
+  sm_kir_type type = {buffer_dtype(k, buffer), type_of(k, indices).width};
+  sm_kir_ins ins = make(SM_KIR_GATHER, type, indices, SM_KIR_NONE, SM_KIR_NONE);
+  ins.buffer = buffer_of(buffer);
+  return add(k, ins);
+}
+
 static void add_store(sm_kir_kernel *k, int buffer, int32_t index, int32_t stride, int32_t value,
                       bool streaming) {
   sm_kir_ins ins = make(SM_KIR_STORE, type_of(k, value), index, stride, value);

@@ -260,6 +260,25 @@ static smelt_status run_load(machine *m, const sm_kir_ins *ins) {
   return SMELT_OK;
 }
 
+/* Of indices that are the same in all lanes some are kept. */
+static smelt_status run_gather(machine *m, const sm_kir_ins *ins) {
+  const sm_kir_span *span = &m->buffers[ins->buffer];
+  size_t size = m->program->ops[m->pc].size, n = span->bytes / size;
+  uint16_t kept = m->program->ops[ins->args[0]].place.lanes;
+  for (uint16_t l = 0; l < ins->type.width; l++) {
+    int64_t index;
+    memcpy(&index, m->values[ins->args[0]] + l % kept * sizeof index, sizeof index);
+    if (index < 0 || (uint64_t)index >= n) {
+      return sm_error_set(m->err, SMELT_ERR_INTERNAL,
+                          "kernel %s, instruction %" PRId32 ": element %" PRId64
+                          " of buffer %u, but it has %zu",
+                          m->k->name, m->pc, index, (unsigned)ins->buffer, n);
+    }
+    memcpy(m->values[m->pc] + l * size, (unsigned char *)span->data + (size_t)index * size, size);
+  }
+  return SMELT_OK;
+}
+
 /* Whether the call lets this STORE bypass the caches. */
 static bool streams(const machine *m, const sm_kir_ins *ins) {
   bool argument = !m->k->buffers.items[ins->buffer].local, contiguous = ins->args[1] == SM_KIR_NONE;
@@ -364,6 +383,8 @@ static smelt_status run_ins(machine *m, const sm_kir_ins *ins) {
       break;
     case SM_KIR_LOAD:
       return run_load(m, ins);
+    case SM_KIR_GATHER:
+      return run_gather(m, ins);
     case SM_KIR_STORE:
       return run_store(m, ins);
     case SM_KIR_PREFETCH:

@@ -139,6 +139,11 @@ static void print_ins(sm_text *text, const sm_kir_ins *ins) {
       print_type(text, ins->type);
       print_place(text, ins);
       break;
+    case SM_KIR_GATHER:
+      sm_text_add(text, "gather");
+      print_type(text, ins->type);
+      print_place(text, ins);
+      break;
     case SM_KIR_STORE:
       sm_text_add(text, ins->imm.streaming ? "stream" : "store");
       print_place(text, ins);

@@ -223,10 +223,19 @@ static smelt_status check_kop(const verifier *v) {
                smelt_dtype_name(result.dtype));
 }
 
+static smelt_status check_buffer(const verifier *v) {
+  if (v->ins->buffer >= v->k->buffers.len) return fault(v, "there is no buffer %u", (unsigned)v->ins->buffer);
+  return expect_vector(v, v->k->buffers.items[v->ins->buffer].dtype);
+}
+
+static smelt_status check_gather(const verifier *v) {
+  SM_TRY(check_buffer(v));
+  return check_arg(v, 0, (sm_kir_type){SMELT_I64, v->ins->type.width});
+}
+
 /* What LOAD and STORE share. */
 static smelt_status check_access(const verifier *v) {
-  if (v->ins->buffer >= v->k->buffers.len) return fault(v, "there is no buffer %u", (unsigned)v->ins->buffer);
-  SM_TRY(expect_vector(v, v->k->buffers.items[v->ins->buffer].dtype));
+  SM_TRY(check_buffer(v));
   SM_TRY(check_arg(v, 0, i64_type));
   return v->ins->args[1] == SM_KIR_NONE ? SMELT_OK : check_arg(v, 1, i64_type);
 }
@@ -298,6 +307,9 @@ static smelt_status check_ins(verifier *v) {
     case SM_KIR_LOAD:
       SM_TRY(check_access(v));
       return check_unused(v, 2);
+    case SM_KIR_GATHER:
+      SM_TRY(check_gather(v));
+      return check_unused(v, 1);
     case SM_KIR_STORE:
       return check_store(v);
     case SM_KIR_PREFETCH:

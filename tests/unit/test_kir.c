@@ -324,6 +324,35 @@ TEST(stores_outside) {
   CHECK(try_store(3, INT64_MIN, 1, 32));
 }
 
+/* Three elements of an array of 5, the second of them `index`. */
+static smelt_status try_gather(int64_t index, float *out, smelt_error *err) {
+  float data[5] = {1, 2, 3, 4, 5};
+  int64_t indices[3] = {4, index, 0};
+  const sm_kir_span spans[] = {SPAN(data), SPAN(indices), {out, 3 * sizeof *out}};
+  sm_kir_kernel k = start("pick");
+  sm_kir_add_buffer(&k, SMELT_F32, false);
+  sm_kir_add_buffer(&k, SMELT_I64, false);
+  sm_kir_add_buffer(&k, SMELT_F32, true);
+  int32_t zero = sm_kir_i64(&k, 0);
+  sm_kir_store(&k, 2, zero, NONE, sm_kir_gather(&k, 0, sm_kir_load(&k, 1, zero, NONE, 3)));
+  finish(&k);
+  smelt_status status = sm_kir_eval(&k, &(sm_kir_call){.buffers = spans}, err);
+  sm_kir_free(&k);
+  return status;
+}
+
+TEST(gathers) {
+  smelt_error err;
+  float out[3] = {0};
+  CHECK_OK(try_gather(2, out, &err), err);
+  CHECK(out[0] == 5 && out[1] == 3 && out[2] == 1);
+  static const int64_t outside[] = {5, -1, INT64_MAX, INT64_MIN, (int64_t)1 << 32};
+  for (size_t i = 0; i < sizeof outside / sizeof outside[0]; i++) {
+    CHECK_STATUS(try_gather(outside[i], out, &err), SMELT_ERR_INTERNAL);
+    CHECK_CONTAINS(err.text, "of buffer 0, but it has 5");
+  }
+}
+
 /* The text of the error when 4 doubles are read from `index` on by `stride`. */
 static smelt_error load_error(sm_kir_span span, int64_t index, int64_t stride) {
   smelt_error err = {0};
@@ -519,7 +548,7 @@ TEST(refuses_bad_places) {
   CHECK_FAULT(I_LOAD, ins[I_LOAD].buffer = 2, "there is no buffer 2");
   CHECK_FAULT(I_STORE, ins[I_STORE].buffer = UINT16_MAX, "there is no buffer 65535");
   CHECK_FAULT(I_STORE, ins[I_STORE].buffer = 0, "buffer 0 is read-only");
-  CHECK_FAULT(I_LOAD, ins[I_LOAD].kind = SM_KIR_KIND_COUNT, "there is no kind 18");
+  CHECK_FAULT(I_LOAD, ins[I_LOAD].kind = SM_KIR_KIND_COUNT, "there is no kind 19");
 }
 
 TEST(refuses_bad_loops) {
@@ -553,6 +582,32 @@ TEST(refuses_bad_signatures) {
     CHECK_CONTAINS(err.text, what);                            \
     sm_kir_free(&k);                                           \
   } while (0)
+
+TEST(refuses_bad_gathers) {
+  CHECK_BUILDS_BADLY(sm_kir_gather(&k, 2, I_BEGIN), "there is no buffer 2");
+  CHECK_BUILDS_BADLY(sm_kir_gather(&k, 0, I_CONST), "is f32x1, not i64x1");
+  CHECK_BUILDS_BADLY(sm_kir_gather(&k, 0, 99), "its width is 0");
+  CHECK_BUILDS_BADLY(k.ins.items[sm_kir_gather(&k, 0, I_BEGIN)].type.width = 4, "is i64x1, not i64x4");
+  CHECK_BUILDS_BADLY(k.ins.items[sm_kir_gather(&k, 0, I_BEGIN)].args[1] = I_BEGIN,
+                     "argument 1 is one too many");
+}
+
+TEST(prints_gathers) {
+  sm_kir_kernel k = start("pick");
+  sm_kir_add_buffer(&k, SMELT_F16, false);
+  (void)sm_kir_gather(&k, 0, sm_kir_iota(&k, sm_kir_i64(&k, 2), 8));
+  sm_text text;
+  sm_text_init(&text, &sm_malloc_allocator);
+  sm_kir_print(&text, &k);
+  CHECK_STR(text.data,
+            "kernel pick(b0 f16) {\n"
+            "  %0 = const i64 2\n"
+            "  %1 = iota i64x8 %0\n"
+            "  %2 = gather f16x8 b0[%1]\n"
+            "}\n");
+  sm_text_free(&text);
+  sm_kir_free(&k);
+}
 
 TEST(refuses_bad_calls_of_the_builder) {
   CHECK_BUILDS_BADLY(sm_kir_scalar(&k, 7), "instruction 15: there is no scalar argument 7");
@@ -808,10 +863,11 @@ TEST(builder_survives_failure) {
 
 TEST_MAIN(CASE(main_loop_and_tail), CASE(strided_loads), CASE(strided_stores), CASE(nested_loops),
           CASE(loop_rounds), CASE(many_open_loops), CASE(casts_choices_tests), CASE(empty_kernel),
-          CASE(stores_outside), CASE(loads_outside), CASE(refuses_bad_references),
+          CASE(stores_outside), CASE(loads_outside), CASE(gathers), CASE(refuses_bad_references),
           CASE(refuses_too_many_arguments), CASE(refuses_bad_operands), CASE(refuses_bad_types),
           CASE(refuses_bad_indices), CASE(prefetch_is_a_hint), CASE(refuses_bad_places),
-          CASE(refuses_bad_loops), CASE(refuses_bad_signatures), CASE(refuses_bad_calls_of_the_builder),
+          CASE(refuses_bad_loops), CASE(prints_gathers), CASE(refuses_bad_gathers),
+          CASE(refuses_bad_signatures), CASE(refuses_bad_calls_of_the_builder),
           CASE(agrees_with_the_table_of_kops), CASE(prints), CASE(prints_refused_kernels),
           CASE(prints_constants), CASE(constants_read_back), CASE(equal_kernels_hash_equal),
           CASE(changes_change_the_hash), CASE(memory_runs_out), CASE(builder_survives_failure))

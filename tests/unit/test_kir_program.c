@@ -124,6 +124,40 @@ TEST(uniform_values) {
   }
 }
 
+/* --- Gathers ---------------------------------------------------------------------------------- */
+
+/* The elements backwards, and one of them in every lane. */
+static void build_gathers(sm_kir_kernel *k, int width) {
+  for (int b = 0; b < 3; b++) sm_kir_add_buffer(k, SMELT_F32, b > 0);
+  int32_t zero = sm_kir_i64(k, 0), last = sm_kir_i64(k, width - 1);
+  int32_t backwards = op(k, SM_KOP_SUB, sm_kir_splat(k, last, width), sm_kir_iota(k, zero, width));
+  int32_t same = sm_kir_splat(k, sm_kir_i64(k, width / 2), width);
+  sm_kir_store(k, 1, zero, NONE, sm_kir_gather(k, 0, backwards));
+  sm_kir_store(k, 2, zero, NONE, sm_kir_gather(k, 0, same));
+}
+
+static void check_gathers(void *user) {
+  const lanes *l = user;
+  for (int i = 0; i < l->width; i++) {
+    CHECK_F64(l->sum[i], (float)(l->width - 1 - i) / 8);
+    CHECK_F64(l->same[i], (float)(l->width / 2) / 8); /* NOLINT(bugprone-integer-division) */
+  }
+}
+
+TEST(gathers) {
+  static const int widths[] = {1, 3, 64, 65, 100, 128, 512};
+  static lanes l;
+  for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++) {
+    sm_kir_kernel k = start("gathers");
+    size_t bytes = (size_t)widths[w] * sizeof(float);
+    l.width = widths[w];
+    build_gathers(&k, l.width);
+    const sm_kir_span spans[] = {{l.in, bytes}, {l.sum, bytes}, {l.same, bytes}};
+    run_all(&k, (sm_kir_call){.buffers = spans}, reset_lanes, check_gathers, &l);
+    sm_kir_free(&k);
+  }
+}
+
 /* --- Views --------------------------------------------------------------------------------------- */
 
 enum { COUNT = 400, VECTOR = 100 };
@@ -327,5 +361,6 @@ TEST(memory_runs_out) {
   CHECK_STATUS(status, SMELT_OK);
 }
 
-TEST_MAIN(CASE(uniform_values), CASE(overwritten_after_loading), CASE(overwritten_by_a_later_round),
-          CASE(runs_more_than_once), CASE(moves_what_is_the_same_in_all_rounds), CASE(memory_runs_out))
+TEST_MAIN(CASE(uniform_values), CASE(gathers), CASE(overwritten_after_loading),
+          CASE(overwritten_by_a_later_round), CASE(runs_more_than_once),
+          CASE(moves_what_is_the_same_in_all_rounds), CASE(memory_runs_out))

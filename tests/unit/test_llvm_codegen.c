@@ -284,6 +284,52 @@ TEST(strides_locals_and_streams) {
   sm_llvm_close(&llvm);
 }
 
+/* out[i] = a[indices[i]], by vectors and by single elements. */
+static void build_gathers(sm_kir_kernel *k, smelt_dtype dtype) {
+  sm_kir_init(k, &sm_malloc_allocator);
+  sm_kir_add_buffer(k, dtype, false);
+  sm_kir_add_buffer(k, SMELT_I64, false);
+  sm_kir_add_buffer(k, dtype, true);
+  int32_t bounds[] = {sm_kir_chunk_begin(k), sm_kir_i64(k, WHOLE), sm_kir_chunk_end(k)};
+  for (int part = 0; part < 2; part++) {
+    int width = part ? 1 : WIDTH;
+    int32_t i = sm_kir_for(k, bounds[part], bounds[part + 1], width);
+    int32_t picked = sm_kir_gather(k, 0, sm_kir_load(k, 1, i, SM_KIR_NONE, width));
+    sm_kir_store(k, 2, i, SM_KIR_NONE, picked);
+    sm_kir_end(k);
+  }
+  finish(k);
+}
+
+static void check_gathers(const sm_code *code, smelt_dtype dtype) {
+  uint64_t a[N], out[N];
+  int64_t indices[N];
+  size_t size = smelt_dtype_size(dtype);
+  for (size_t i = 0; i < N; i++) indices[i] = (int64_t)(i * 77 % N);
+  for (size_t i = 0; i < sizeof a; i++) ((unsigned char *)a)[i] = (unsigned char)(i * 89 >> (i & 3));
+  for (size_t i = 0; i < sizeof a && dtype == SMELT_BOOL; i++) ((unsigned char *)a)[i] &= 1;
+  code->entry((void *[]){a, indices, out}, NULL, NULL, 0, N);
+  for (size_t i = 0; i < N; i++)
+    CHECK(memcmp((char *)out + i * size, (char *)a + (size_t)indices[i] * size, size) == 0);
+}
+
+TEST(gathers) {
+  sm_llvm llvm = open_llvm();
+  for (int dtype = 1; dtype < SM_DTYPE_LIMIT; dtype++) {
+    sm_kir_kernel k;
+    if (!sm_dtype_valid((smelt_dtype)dtype)) continue;
+    build_gathers(&k, (smelt_dtype)dtype);
+    for (int level = SM_CPU_BASELINE + 1; level < SM_CPU_LEVEL_COUNT; level++) {
+      sm_code code;
+      CHECK_STATUS(compile(&llvm, &k, (sm_cpu_level)level, &code), SMELT_OK);
+      if (code.entry) check_gathers(&code, (smelt_dtype)dtype);
+      sm_code_free(&code);
+    }
+    sm_kir_free(&k);
+  }
+  sm_llvm_close(&llvm);
+}
+
 /* Whether an instruction is there that has these bits under the mask. */
 static bool has_instruction(const sm_object *object, uint32_t mask, uint32_t bits) {
   for (size_t at = 0; at + sizeof bits <= object->size; at += sizeof bits) {
@@ -408,6 +454,6 @@ TEST(no_llvm) {
 }
 
 TEST_MAIN(CASE(operations_avx2), CASE(operations_avx512), CASE(operations_neon), CASE(remainders_of_any_size),
-          CASE(powers_of_integers), CASE(strides_locals_and_streams), CASE(fences_and_hints_of_aarch64),
-          CASE(long_kernels_have_functions), CASE(long_kernels_have_the_same_bits),
-          CASE(no_code_for_old_processors), CASE(no_llvm))
+          CASE(powers_of_integers), CASE(strides_locals_and_streams), CASE(gathers),
+          CASE(fences_and_hints_of_aarch64), CASE(long_kernels_have_functions),
+          CASE(long_kernels_have_the_same_bits), CASE(no_code_for_old_processors), CASE(no_llvm))
