@@ -1,22 +1,58 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * ElementWise: operations whose results have one shape, each element computed
- * from the elements of broadcast inputs at the same position. */
+ * from the elements of broadcast inputs at the same position, or selected by an index
+ * at that position from an input that is there as a whole. */
 #include "fusers/registry.h"
 #include "launch/run_trace.h"
 
-/* Every operation that has an element expression. */
+static bool gathers(const sm_op *op) {
+  sm_shape_rule rule = sm_op_row_of((sm_opcode)op->code)->shape;
+  return rule == SM_SHAPE_TAKE || rule == SM_SHAPE_TAKE_ALONG;
+}
+
+/* Every operation that has an element expression, and those that gather. */
 static sm_reason accept(const sm_segment *segment, const sm_op *op) {
   (void)segment;
   bool elementwise = sm_op_row_of((sm_opcode)op->code)->class == SM_CLASS_ELEMENTWISE;
-  return elementwise ? SM_REASON_NONE : SM_REASON_VARIANT;
+  return elementwise || gathers(op) ? SM_REASON_NONE : SM_REASON_VARIANT;
 }
 
 static const sm_shape *result_shape(const sm_candidate *c, int i) {
   return &c->segment->values.items[c->segment->ops.items[c->ops[i]].out].shape;
 }
 
+static bool is_member(const sm_candidate *c, int32_t record) {
+  int low = 0, high = c->n_ops - 1;
+  while (low < high) {
+    int middle = (low + high) / 2;
+    if ((int32_t)c->ops[middle] < record) low = middle + 1;
+    else high = middle;
+  }
+  return (int32_t)c->ops[low] == record;
+}
+
+/* What the candidate's gathers find in memory. */
+typedef struct gathered {
+  bool made_inside; /* by the candidate, where it is not in memory yet */
+  int operands;     /* that may be bound once more, as others read them at other places */
+} gathered;
+
+static gathered look_at_gathers(const sm_candidate *c) {
+  gathered g = {false, 0};
+  for (int i = 0; i < c->n_ops; i++) {
+    const sm_op *op = &c->segment->ops.items[c->ops[i]];
+    if (!gathers(op)) continue;
+    int32_t producer = c->segment->values.items[op->operands[0].use.value].producer;
+    g.made_inside = g.made_inside || (producer != SM_NO_OP && is_member(c, producer));
+    g.operands += op->n_operands;
+  }
+  return g;
+}
+
 static sm_fit fit(const sm_candidate *candidate, const sm_limits *limits) {
+  gathered g = look_at_gathers(candidate);
+  if (g.made_inside) return (sm_fit){.reason = SM_REASON_MEMORY};
   int last = candidate->n_ops - 1; /* guests come before their readers */
   for (int i = 0; i < last; i++) {
     if (candidate->guest[candidate->ops[i]]) continue;
@@ -24,7 +60,7 @@ static sm_fit fit(const sm_candidate *candidate, const sm_limits *limits) {
       return (sm_fit){.reason = SM_REASON_SHAPE};
     }
   }
-  sm_fit result = {.bindings = sm_candidate_buffers(candidate) + 1};
+  sm_fit result = {.bindings = sm_candidate_buffers(candidate) + 1 + (candidate->n_ops > 1 ? g.operands : 0)};
   if (sm_candidate_records(candidate) > limits->max_ops) result.reason = SM_REASON_OPS;
   else if (result.bindings > limits->max_bindings) result.reason = SM_REASON_BINDINGS;
   return result;
@@ -59,7 +95,7 @@ static void discard(void *block, const sm_allocator *allocator) {
 static smelt_status run(void *env, void *block, const sm_block_run *run, smelt_error *err) {
   elementwise_block *b = block;
   sm_launch_log_trace(env, run->segment, &b->trace);
-  return sm_run_elementwise(env, sm_fuser_elementwise.name, &b->trace, &b->launches, run, err);
+  return sm_run_elementwise(env, sm_fuser_elementwise.name, &b->trace, &b->launches, run, NULL, err);
 }
 
 const sm_fuser sm_fuser_elementwise = {

@@ -62,11 +62,20 @@ static bool fits_reduction(const sm_candidate *c, const shapes *s, const sm_op *
          sm_shape_equal(&value_at(c, op->operands[0].use.value)->shape, s->elements);
 }
 
+static uint32_t count_uses(const sm_candidate *c, uint32_t v) {
+  uint32_t n = 0;
+  for (int i = 0; i < c->n_ops; i++) {
+    const sm_op *op = record(c, i);
+    for (int k = 0; k < op->n_operands; k++) n += !op->operands[k].is_scalar && op->operands[k].use.value == v;
+  }
+  return n;
+}
+
 /* Uses of the flat index, and stores, want elements in row-major order. */
 static bool wants_order(const sm_candidate *c, const sm_op *op) {
   const char *expr = sm_op_row_of((sm_opcode)op->code)->expr;
   bool index = expr && strstr(expr, "index");
-  return index || value_at(c, op->out)->live;
+  return index || value_at(c, op->out)->live || c->uses[op->out] > count_uses(c, op->out);
 }
 
 /* Sides follow from operands: behind is what uses a reduction's result. */

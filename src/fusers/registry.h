@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The built-in fusers, in order of preference, and behind them what runs views.
+ * The built-in fusers, in order of preference, and behind them what runs views and
+ * concatenations.
  *
  * The five names are fixed; a fuser that is not part of this version is listed
  * with `available` false and takes nothing. */
@@ -9,9 +10,10 @@
 
 #include "plan/fuser.h"
 
-extern const sm_fuser sm_fuser_elementwise, sm_fuser_reduce, sm_fuser_view;
+extern const sm_fuser sm_fuser_elementwise, sm_fuser_reduce, sm_fuser_view, sm_fuser_concat;
 
-/* NULL-terminated: ElementWise, Matmul, Reduce, ReduceBroadcasted, NHWCRelayout, View. */
+/* NULL-terminated: ElementWise, Matmul, Reduce, ReduceBroadcasted, NHWCRelayout, View,
+ * Concat. */
 extern const sm_fuser *const sm_builtin_fusers[];
 
 #endif

@@ -32,7 +32,7 @@ static smelt_status finish(const sm_segment *segment, const uint32_t *ops, int n
   if (!b) return sm_error_memory(err, "a view");
   b->op = ops[0];
   sm_launch_cache_init(&b->launches, allocator);
-  smelt_status status = sm_trace_build_copy(segment, ops, allocator, &b->copy, err);
+  smelt_status status = sm_trace_build_copy(segment, ops, 0, allocator, &b->copy, err);
   if (status != SMELT_OK) {
     sm_fuser_view.discard(b, allocator);
     *block = NULL;
@@ -55,7 +55,7 @@ static smelt_status run(void *env, void *block, const sm_block_run *on, smelt_er
   sm_layout layout, seen;
   sm_buffer_layout(on->buffers[from], &values[from].shape, &layout);
   if (!sm_view_layout(op, &layout, &values[op->out].shape, &seen))
-    return sm_run_elementwise(env, "View", &b->copy, &b->launches, on, err);
+    return sm_run_elementwise(env, "View", &b->copy, &b->launches, on, NULL, err);
   return sm_buffer_view(on->buffers[from], values[from].dtype, &seen, &on->buffers[op->out], err);
 }
 

@@ -5,6 +5,7 @@
 #include <limits.h>
 
 #include "launch/elementwise_skeleton.h"
+#include "launch/segments.h"
 
 enum {
   ONE_LOOP_COST = 640, /* up to here rounds overlap by themselves */
@@ -21,16 +22,10 @@ typedef struct trace_facts {
   int cost;      /* of the most expensive block, loops once */
   int64_t work;  /* of all blocks, all trips of loops */
   int max_step;  /* cost of its most expensive step */
-  bool one_axis; /* every block has one axis, along which inputs stand or step by 1 */
+  bool one_axis; /* every block has one axis, along which inputs stand or step by 1 and outputs are dense */
 } trace_facts;
 
-static int step_cost(const sm_step *step) {
-  return step->kind == SM_STEP_COMPUTE ? sm_kop_info_of(step->kop)->cost : 0;
-}
-
-static bool in_register(const sm_step *step) {
-  return step->kind == SM_STEP_COMPUTE || step->kind == SM_STEP_READ;
-}
+static bool in_register(const sm_step *step) { return sm_step_computes(step) || step->kind == SM_STEP_READ; }
 
 /* For every step, how many values of registers are used there for the last time. */
 static void count_deaths(const sm_block *block, int32_t *last_use, int *deaths) {
@@ -63,7 +58,7 @@ static int live_values(const sm_block *block, sm_arena *arena) {
 /* Of a block's steps, loops once. */
 static int block_cost(const sm_block *block) {
   int cost = 0;
-  for (size_t i = 0; i < block->steps.len; i++) cost += step_cost(&block->steps.items[i]);
+  for (size_t i = 0; i < block->steps.len; i++) cost += sm_step_cost(&block->steps.items[i]);
   return cost;
 }
 
@@ -71,7 +66,7 @@ static void gather_block(trace_facts *f, const sm_block *block) {
   int cost = block_cost(block);
   int64_t work = 0;
   for (int32_t i = 0; i < (int32_t)block->steps.len; i++) {
-    int step = step_cost(&block->steps.items[i]);
+    int step = sm_step_cost(&block->steps.items[i]);
     work += sm_block_in_loop(block, i) ? (int64_t)step * block->loop.trips : step;
     if (step > f->max_step) f->max_step = step;
   }
@@ -79,15 +74,23 @@ static void gather_block(trace_facts *f, const sm_block *block) {
   f->work += work;
 }
 
+/* What is gathered stands as a whole. */
+static bool has_one_axis(const sm_trace *trace, const sm_launch_plan *plan, const sm_block_plan *block) {
+  bool one = block->rank == 1;
+  for (size_t i = 0; i < trace->inputs.len && one; i++) {
+    int64_t stride = sm_block_plan_strides(block, (int32_t)i)[0];
+    one = stride == 0 || (stride == 1 && !plan->gathered[i].extent);
+  }
+  for (size_t i = 0; i < trace->outputs.len && one; i++)
+    one = !sm_block_plan_strided(block, (int32_t)(trace->inputs.len + i));
+  return one;
+}
+
 static trace_facts gather(const sm_trace *trace, const sm_launch_plan *plan) {
   trace_facts f = {.one_axis = true};
   for (size_t b = 0; b < trace->blocks.len; b++) {
     gather_block(&f, &trace->blocks.items[b]);
-    f.one_axis = f.one_axis && plan->blocks[b].rank == 1;
-    for (size_t i = 0; i < trace->inputs.len && f.one_axis; i++) {
-      int64_t stride = sm_block_plan_strides(&plan->blocks[b], (int32_t)i)[0];
-      f.one_axis = stride == 0 || stride == 1;
-    }
+    f.one_axis = f.one_axis && has_one_axis(trace, plan, &plan->blocks[b]);
   }
   return f;
 }

@@ -7,13 +7,14 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "launch/row_places.h"
 #include "launch/segments.h"
 
 typedef struct skeleton {
   const sm_trace *trace;
   const sm_block *block;
   const sm_block_plan *plan;
-  const int64_t *first; /* of the launch plan */
+  const sm_launch_plan *launch;
   sm_elementwise_form form;
   const sm_allocator *allocator;
   sm_kir_kernel *kernel;
@@ -21,12 +22,16 @@ typedef struct skeleton {
   sm_segments segments;
   int tile;              /* elements of this block's tiles, or 0 */
   int first_slot;        /* local buffer of slot 0 */
-  int32_t *base;         /* by input: position of the row's first element, NONE is 0 */
-  int32_t *inner_stride; /* by input: size argument of class "other", or NONE */
-  int32_t trips, row;    /* of the block's loop, as size arguments: how often, where its rows begin */
-  int32_t *locals;       /* unroll × steps: values in the body being emitted, or NONE */
-  bool failed;           /* memory ran out */
-  bool too_large;        /* slots do not fit into local memory */
+  int32_t *base;         /* by buffer: position of the row's first element, NONE is 0 */
+  int32_t *inner_stride; /* by buffer: size argument of class "other", or NONE */
+  int32_t *extent;       /* by input: of the axis along which it is gathered */
+  int32_t *place_stride; /* by input: of that axis, NONE is 1 */
+  sm_row_places places;
+  int32_t *row_values; /* by step: its value for the row; of a fixed gather where the row begins */
+  int32_t trips, row;  /* of the block's loop, as size arguments: how often, where its rows begin */
+  int32_t *locals;     /* unroll × steps: values in the body being emitted, or NONE */
+  bool failed;         /* memory ran out */
+  bool too_large;      /* slots do not fit into local memory */
 } skeleton;
 
 /* --- Sizes and index arithmetic -------------------------------------------------------- */
@@ -38,9 +43,13 @@ int64_t sm_size_value(const sm_trace *trace, const sm_launch_plan *plan, const s
     case SM_SIZE_EXTENT:
       return block->dims[source->axis];
     case SM_SIZE_STRIDE:
-      return sm_block_plan_strides(block, source->input)[source->axis];
+      return sm_block_plan_strides(block, source->buffer)[source->axis];
     case SM_SIZE_FIRST:
-      return plan->first[source->input];
+      return plan->first[source->buffer];
+    case SM_SIZE_GATHERED_EXTENT:
+      return plan->gathered[source->buffer].extent;
+    case SM_SIZE_GATHERED_STRIDE:
+      return plan->gathered[source->buffer].stride;
     case SM_SIZE_TRIPS:
       return loop->trips;
     case SM_SIZE_ROW:
@@ -49,16 +58,16 @@ int64_t sm_size_value(const sm_trace *trace, const sm_launch_plan *plan, const s
   return loop->row;
 }
 
-static int32_t add_size(skeleton *s, sm_size_kind kind, int axis, int32_t input) {
-  sm_size_source source = {kind, (int32_t)(s->block - s->trace->blocks.items), axis, input};
+static int32_t add_size(skeleton *s, sm_size_kind kind, int axis, int32_t buffer) {
+  sm_size_source source = {kind, (int32_t)(s->block - s->trace->blocks.items), axis, buffer};
   if (!sm_vec_push(s->allocator, s->sizes, source)) s->failed = true;
   return sm_kir_size(s->kernel, sm_kir_add_size(s->kernel));
 }
 
 static int32_t add_extent(skeleton *s, int axis) { return add_size(s, SM_SIZE_EXTENT, axis, 0); }
 
-static int32_t add_stride(skeleton *s, int axis, size_t input) {
-  return add_size(s, SM_SIZE_STRIDE, axis, (int32_t)input);
+static int32_t add_stride(skeleton *s, int axis, int32_t buffer) {
+  return add_size(s, SM_SIZE_STRIDE, axis, buffer);
 }
 
 static int32_t arithmetic(skeleton *s, sm_kop kop, int32_t a, int32_t b) {
@@ -75,12 +84,28 @@ static int32_t or_zero(skeleton *s, int32_t position) {
   return position == SM_KIR_NONE ? sm_kir_i64(s->kernel, 0) : position;
 }
 
-static bool reads_input(const skeleton *s, int32_t input) {
+static int32_t n_inputs(const skeleton *s) { return (int32_t)s->trace->inputs.len; }
+static int32_t n_buffers(const skeleton *s) { return n_inputs(s) + (int32_t)s->trace->outputs.len; }
+
+/* Along the innermost axis. */
+static int64_t inner_stride_of(const skeleton *s, int32_t buffer) {
+  return sm_block_plan_strides(s->plan, buffer)[s->plan->rank - 1];
+}
+
+static bool has_step(const skeleton *s, sm_step_kind kind, int32_t index) {
   for (size_t i = 0; i < s->block->steps.len; i++) {
     const sm_step *step = &s->block->steps.items[i];
-    if (step->kind == SM_STEP_READ && step->index == input) return true;
+    if (step->kind == kind && step->index == index) return true;
   }
   return false;
+}
+
+static bool reads_input(const skeleton *s, int32_t input) { return has_step(s, SM_STEP_READ, input); }
+
+/* Whether the block has elements of the buffer at places of its own. */
+static bool touches(const skeleton *s, int32_t buffer) {
+  if (buffer >= n_inputs(s)) return has_step(s, SM_STEP_WRITE, buffer - n_inputs(s));
+  return reads_input(s, buffer) || has_step(s, SM_STEP_GATHER, buffer);
 }
 
 /* --- One step of a body ------------------------------------------------------------------ */
@@ -98,13 +123,17 @@ static int32_t widen(skeleton *s, const place *p, int32_t value) {
   return p->width == 1 ? value : sm_kir_splat(s->kernel, value, p->width);
 }
 
-static int32_t emit_read(skeleton *s, const place *p, int32_t input) {
-  int64_t stride = sm_block_plan_strides(s->plan, input)[s->plan->rank - 1];
-  int32_t base = s->base[input];
-  if (stride == 0) return widen(s, p, sm_kir_load(s->kernel, input, or_zero(s, base), SM_KIR_NONE, 1));
-  int32_t argument = s->inner_stride[input];
+/* Where a buffer that moves along the innermost axis is, in a row that begins at `base`. */
+static int32_t emit_position(skeleton *s, const place *p, int32_t buffer, int32_t base) {
+  int32_t argument = s->inner_stride[buffer];
   int32_t offset = argument == SM_KIR_NONE ? p->position : arithmetic(s, SM_KOP_MUL, p->position, argument);
-  return sm_kir_load(s->kernel, input, add(s, base, offset), argument, p->width);
+  return add(s, base, offset);
+}
+
+static int32_t emit_read(skeleton *s, const place *p, int32_t input, int32_t base) {
+  if (inner_stride_of(s, input) == 0)
+    return widen(s, p, sm_kir_load(s->kernel, input, or_zero(s, base), SM_KIR_NONE, 1));
+  return sm_kir_load(s->kernel, input, emit_position(s, p, input, base), s->inner_stride[input], p->width);
 }
 
 static int32_t emit_index(skeleton *s, const place *p) {
@@ -120,11 +149,13 @@ static int32_t slot_position(skeleton *s, const place *p) {
 static int32_t emit_leaf(skeleton *s, const place *p, const sm_step *step) {
   switch (step->kind) {
     case SM_STEP_READ:
-      return emit_read(s, p, step->index);
+      return emit_read(s, p, step->index, s->base[step->index]);
     case SM_STEP_SCALAR:
       return widen(s, p, sm_kir_scalar(s->kernel, step->index));
     case SM_STEP_LITERAL:
       return widen(s, p, sm_kir_const(s->kernel, step->dtype, step->literal));
+    case SM_STEP_EXTENT:
+      return widen(s, p, s->extent[step->index]);
     default:
       return emit_index(s, p);
   }
@@ -134,22 +165,48 @@ static int32_t emit_leaf(skeleton *s, const place *p, const sm_step *step) {
  * computed, done here. What is the same for all vectors of a round is shared. */
 static int32_t value_of(skeleton *s, const place *p, int32_t i) {
   const sm_step *step = &s->block->steps.items[i];
-  bool same = step->kind == SM_STEP_SCALAR || step->kind == SM_STEP_LITERAL || step->kind == SM_STEP_TABLE;
+  bool same = step->kind == SM_STEP_SCALAR || step->kind == SM_STEP_LITERAL || step->kind == SM_STEP_TABLE ||
+              step->kind == SM_STEP_EXTENT;
   int32_t *local = same ? &s->locals[i] : &p->locals[i];
   if (*local != SM_KIR_NONE) return *local;
   int slot = s->first_slot + s->segments.slot[i];
-  *local = step->kind == SM_STEP_COMPUTE
-               ? sm_kir_load(s->kernel, slot, slot_position(s, p), SM_KIR_NONE, p->width)
-               : emit_leaf(s, p, step);
+  *local = sm_step_computes(step) ? sm_kir_load(s->kernel, slot, slot_position(s, p), SM_KIR_NONE, p->width)
+                                  : emit_leaf(s, p, step);
   return *local;
+}
+
+/* How far the lanes have come on the axes of the space, NONE is 0. */
+static int32_t emit_lanes(skeleton *s, const place *p, int32_t input) {
+  int32_t base = s->base[input];
+  if (inner_stride_of(s, input) == 0) return base == SM_KIR_NONE ? base : widen(s, p, base);
+  int32_t lanes = emit_position(s, p, input, base), argument = s->inner_stride[input];
+  if (p->width == 1) return lanes;
+  if (argument == SM_KIR_NONE) return sm_kir_iota(s->kernel, lanes, p->width);
+  int32_t steps = sm_kir_iota(s->kernel, sm_kir_i64(s->kernel, 0), p->width);
+  return add(s, widen(s, p, lanes), arithmetic(s, SM_KOP_MUL, steps, widen(s, p, argument)));
+}
+
+static int32_t emit_gather(skeleton *s, const place *p, int32_t i) {
+  const sm_step *step = &s->block->steps.items[i];
+  int32_t input = step->index, stride = s->place_stride[input];
+  if (s->places.fixed[i]) return emit_read(s, p, input, s->row_values[i]);
+  int32_t index = value_of(s, p, step->args[0]);
+  if (stride != SM_KIR_NONE) index = arithmetic(s, SM_KOP_MUL, index, widen(s, p, stride));
+  index = add(s, emit_lanes(s, p, input), index);
+  if (p->width == 1) return sm_kir_load(s->kernel, input, index, SM_KIR_NONE, 1);
+  return sm_kir_gather(s->kernel, input, index);
+}
+
+static int32_t emit_kop(skeleton *s, const place *p, const sm_step *step) {
+  int32_t args[3];
+  for (int k = 0; k < 3; k++)
+    args[k] = step->args[k] == SM_NO_LOCAL ? SM_KIR_NONE : value_of(s, p, step->args[k]);
+  return sm_kir_kop(s->kernel, step->kop, args[0], args[1], args[2], step->dtype);
 }
 
 static void emit_compute(skeleton *s, const place *p, int32_t i) {
   const sm_step *step = &s->block->steps.items[i];
-  int32_t args[3];
-  for (int k = 0; k < 3; k++)
-    args[k] = step->args[k] == SM_NO_LOCAL ? SM_KIR_NONE : value_of(s, p, step->args[k]);
-  int32_t value = sm_kir_kop(s->kernel, step->kop, args[0], args[1], args[2], step->dtype);
+  int32_t value = step->kind == SM_STEP_GATHER ? emit_gather(s, p, i) : emit_kop(s, p, step);
   p->locals[i] = value;
   int slot = s->segments.slot[i];
   if (slot != SM_NO_SLOT)
@@ -157,10 +214,11 @@ static void emit_compute(skeleton *s, const place *p, int32_t i) {
 }
 
 static void emit_write(skeleton *s, const place *p, const sm_step *step) {
-  int32_t buffer = (int32_t)s->trace->inputs.len + step->index;
-  int32_t value = value_of(s, p, step->args[0]), index = add(s, p->row, p->position);
+  int32_t buffer = n_inputs(s) + step->index, value = value_of(s, p, step->args[0]);
+  bool strided = sm_block_plan_strided(s->plan, buffer);
+  int32_t index = strided ? emit_position(s, p, buffer, s->base[buffer]) : add(s, p->row, p->position);
   if (s->form.streaming) sm_kir_stream(s->kernel, buffer, index, value);
-  else sm_kir_store(s->kernel, buffer, index, SM_KIR_NONE, value);
+  else sm_kir_store(s->kernel, buffer, index, s->inner_stride[buffer], value);
 }
 
 /* --- Loops --------------------------------------------------------------------------- */
@@ -174,7 +232,7 @@ typedef struct span {
 static void load_slots(skeleton *s, int segment, const place *places, int n) {
   for (int32_t i = s->segments.begin[segment]; i < s->segments.begin[segment + 1]; i++) {
     for (int k = 0; k < 3; k++) {
-      int32_t arg = s->block->steps.items[i].args[k];
+      int32_t arg = sm_row_places_body_arg(&s->places, s->block, i, k);
       bool earlier = arg != SM_NO_LOCAL && arg < s->segments.begin[segment];
       if (!earlier || s->segments.slot[arg] == SM_NO_SLOT) continue;
       for (int u = 0; u < n; u++) (void)value_of(s, &places[u], arg);
@@ -183,7 +241,8 @@ static void load_slots(skeleton *s, int segment, const place *places, int n) {
 }
 
 static bool is_invariant_leaf(const sm_step *step) {
-  return step->kind == SM_STEP_READ || step->kind == SM_STEP_LITERAL || step->kind == SM_STEP_INDEX;
+  return step->kind == SM_STEP_READ || step->kind == SM_STEP_LITERAL || step->kind == SM_STEP_INDEX ||
+         step->kind == SM_STEP_EXTENT;
 }
 
 /* What the loop's trips have in common is there before the first one. */
@@ -193,8 +252,9 @@ static void emit_invariants(skeleton *s, const place *p) {
     const sm_step *step = &s->block->steps.items[i];
     if (is_invariant_leaf(step)) (void)value_of(s, p, i);
     for (int k = 0; k < 3; k++) {
-      bool outside = step->args[k] != SM_NO_LOCAL && step->args[k] < loop->begin;
-      if (outside) (void)value_of(s, p, step->args[k]);
+      int32_t arg = sm_row_places_body_arg(&s->places, s->block, i, k);
+      bool outside = arg != SM_NO_LOCAL && arg < loop->begin;
+      if (outside) (void)value_of(s, p, arg);
     }
   }
 }
@@ -244,7 +304,7 @@ static void emit_steps(skeleton *s, int segment, const place *places, int n) {
     else if (step->kind == SM_STEP_END) sm_kir_end(s->kernel);
     else emit_loop_step(s, places, n, i);
     for (int u = 0; u < n; u++) {
-      if (step->kind == SM_STEP_COMPUTE) emit_compute(s, &places[u], i);
+      if (sm_step_computes(step) && s->places.in_body[i]) emit_compute(s, &places[u], i);
       else if (step->kind == SM_STEP_WRITE) emit_write(s, &places[u], step);
     }
   }
@@ -254,11 +314,10 @@ static void emit_steps(skeleton *s, int segment, const place *places, int n) {
  * from memory; the processor's own prefetching stops in between. Measured: a third less
  * time for a chain of 64 steps. */
 static void emit_prefetches(skeleton *s, const place *p, int64_t distance) {
-  for (size_t i = 0; i < s->trace->inputs.len; i++) {
-    int64_t stride = sm_block_plan_strides(s->plan, (int32_t)i)[s->plan->rank - 1];
-    if (stride != 1 || !reads_input(s, (int32_t)i)) continue;
+  for (int32_t i = 0; i < n_inputs(s); i++) {
+    if (inner_stride_of(s, i) != 1 || !reads_input(s, i)) continue;
     int32_t ahead = arithmetic(s, SM_KOP_ADD, p->position, sm_kir_i64(s->kernel, distance));
-    sm_kir_prefetch(s->kernel, (int)i, add(s, s->base[i], ahead), p->width);
+    sm_kir_prefetch(s->kernel, i, add(s, s->base[i], ahead), p->width);
   }
 }
 
@@ -324,11 +383,11 @@ static void emit_span(skeleton *s, const span *at) {
 
 /* --- Rows -------------------------------------------------------------------------------- */
 
-/* Adds coordinate × stride to the base of every input that moves along `axis`. */
+/* Adds coordinate × stride to the base of every buffer that moves along `axis`. */
 static void advance_bases(skeleton *s, int axis, int32_t coordinate) {
-  for (size_t i = 0; i < s->trace->inputs.len; i++) {
-    int64_t stride = sm_block_plan_strides(s->plan, (int32_t)i)[axis];
-    if (stride == 0 || !reads_input(s, (int32_t)i)) continue;
+  for (int32_t i = 0; i < n_buffers(s); i++) {
+    int64_t stride = sm_block_plan_strides(s->plan, i)[axis];
+    if (stride == 0 || !touches(s, i)) continue;
     int32_t step = coordinate;
     if (stride != 1) step = arithmetic(s, SM_KOP_MUL, coordinate, add_stride(s, axis, i));
     s->base[i] = add(s, s->base[i], step);
@@ -346,6 +405,32 @@ static void decode_row(skeleton *s, int32_t row_number) {
   advance_bases(s, 0, rest);
 }
 
+/* Where a fixed gather's row begins. */
+static int32_t emit_fixed(skeleton *s, const sm_step *gather) {
+  int32_t stride = s->place_stride[gather->index], at = s->row_values[gather->args[0]];
+  if (stride != SM_KIR_NONE) at = arithmetic(s, SM_KOP_MUL, at, stride);
+  return add(s, s->base[gather->index], at);
+}
+
+static int32_t emit_row_kop(skeleton *s, const sm_step *step) {
+  int32_t args[3];
+  for (int k = 0; k < 3; k++)
+    args[k] = step->args[k] == SM_NO_LOCAL ? SM_KIR_NONE : s->row_values[step->args[k]];
+  return sm_kir_kop(s->kernel, step->kop, args[0], args[1], args[2], step->dtype);
+}
+
+/* Whatever fixed gathers need, before the elements of the row. */
+static void emit_row_values(skeleton *s) {
+  const place row = {.width = 1, .locals = s->row_values};
+  for (int32_t i = 0; i < (int32_t)s->block->steps.len; i++) {
+    const sm_step *step = &s->block->steps.items[i];
+    if (s->places.fixed[i]) s->row_values[i] = emit_fixed(s, step);
+    else if (!s->places.in_row[i]) continue;
+    else if (step->kind != SM_STEP_COMPUTE) s->row_values[i] = emit_leaf(s, &row, step);
+    else s->row_values[i] = emit_row_kop(s, step);
+  }
+}
+
 static void emit_rows(skeleton *s) {
   sm_kir_kernel *k = s->kernel;
   int32_t extent = add_extent(s, s->plan->rank - 1);
@@ -353,20 +438,36 @@ static void emit_rows(skeleton *s) {
   int32_t last = arithmetic(s, SM_KOP_TRUNC_DIV, sm_kir_chunk_end(k), extent);
   int32_t row_number = sm_kir_for(k, first, last, 1);
   decode_row(s, row_number);
+  emit_row_values(s);
   int32_t row = arithmetic(s, SM_KOP_MUL, row_number, extent);
   emit_span(s, &(span){sm_kir_i64(k, 0), extent, row, SM_KIR_NONE});
   sm_kir_end(k);
 }
 
+/* The whole chunk. */
+static void emit_only_row(skeleton *s) {
+  int32_t begin = sm_kir_chunk_begin(s->kernel), end = sm_kir_chunk_end(s->kernel);
+  emit_row_values(s);
+  emit_span(s, &(span){begin, end, SM_KIR_NONE, SM_KIR_NONE});
+}
+
 /* --- Blocks ---------------------------------------------------------------------------------- */
 
-static void begin_inputs(skeleton *s) {
-  for (size_t i = 0; i < s->trace->inputs.len; i++) {
-    int64_t stride = sm_block_plan_strides(s->plan, (int32_t)i)[s->plan->rank - 1];
-    bool other = stride != 0 && stride != 1 && reads_input(s, (int32_t)i);
+static void begin_gathered(skeleton *s, int32_t input) {
+  if (!has_step(s, SM_STEP_GATHER, input)) return;
+  bool steps = s->launch->gathered[input].stride == 1;
+  s->extent[input] = add_size(s, SM_SIZE_GATHERED_EXTENT, 0, input);
+  s->place_stride[input] = steps ? SM_KIR_NONE : add_size(s, SM_SIZE_GATHERED_STRIDE, 0, input);
+}
+
+static void begin_buffers(skeleton *s) {
+  for (int32_t i = 0; i < n_buffers(s); i++) {
+    int64_t stride = inner_stride_of(s, i);
+    bool other = stride != 0 && stride != 1 && touches(s, i);
     s->inner_stride[i] = other ? add_stride(s, s->plan->rank - 1, i) : SM_KIR_NONE;
-    bool shifted = s->first[i] && reads_input(s, (int32_t)i);
-    s->base[i] = shifted ? add_size(s, SM_SIZE_FIRST, 0, (int32_t)i) : SM_KIR_NONE;
+    bool shifted = i < n_inputs(s) && s->launch->first[i] && touches(s, i);
+    s->base[i] = shifted ? add_size(s, SM_SIZE_FIRST, 0, i) : SM_KIR_NONE;
+    if (i < n_inputs(s)) begin_gathered(s, i);
   }
 }
 
@@ -397,23 +498,27 @@ static void add_slots(skeleton *s) {
   }
 }
 
+static bool prepare_block(skeleton *s, sm_arena *arena) {
+  size_t n = s->block->steps.len;
+  s->locals = sm_arena_zalloc(arena, n * (size_t)s->form.unroll, sizeof *s->locals);
+  s->row_values = sm_arena_zalloc(arena, n, sizeof *s->row_values);
+  return s->locals && s->row_values && sm_row_places_find(s->block, s->plan, arena, &s->places) &&
+         sm_segments_cut(s->block, is_tiled(s) ? s->form.segment : 0, arena, &s->segments);
+}
+
 static void emit_block(skeleton *s, sm_arena *arena) {
-  size_t n = s->block->steps.len * (size_t)s->form.unroll;
-  s->locals = sm_arena_zalloc(arena, n, sizeof *s->locals);
-  if (!s->locals || !sm_segments_cut(s->block, is_tiled(s) ? s->form.segment : 0, arena, &s->segments)) {
+  if (!prepare_block(s, arena)) {
     s->failed = true;
     return;
   }
   fit_tile(s);
   if (s->too_large) return;
   add_slots(s);
-  begin_inputs(s);
+  begin_buffers(s);
   if (s->block->loop.trips) s->trips = add_size(s, SM_SIZE_TRIPS, 0, 0);
   if (s->block->loop.columns) s->row = add_size(s, SM_SIZE_ROW, 0, 0);
   if (s->plan->rank > 1) emit_rows(s);
-  else
-    emit_span(s,
-              &(span){sm_kir_chunk_begin(s->kernel), sm_kir_chunk_end(s->kernel), SM_KIR_NONE, SM_KIR_NONE});
+  else emit_only_row(s);
 }
 
 /* --- The kernel --------------------------------------------------------------------------------- */
@@ -425,11 +530,13 @@ static void declare_arguments(const sm_trace *trace, sm_kir_kernel *k) {
 }
 
 static void emit_blocks(skeleton *s, const sm_launch_plan *plan, sm_arena *arena) {
-  size_t n_inputs = s->trace->inputs.len;
-  s->base = sm_arena_zalloc(arena, n_inputs, sizeof *s->base);
-  s->inner_stride = sm_arena_zalloc(arena, n_inputs, sizeof *s->inner_stride);
-  s->first = plan->first;
-  s->failed = !s->base || !s->inner_stride;
+  size_t n_in = (size_t)n_inputs(s), n = (size_t)n_buffers(s);
+  s->base = sm_arena_zalloc(arena, n, sizeof *s->base);
+  s->inner_stride = sm_arena_zalloc(arena, n, sizeof *s->inner_stride);
+  s->extent = sm_arena_zalloc(arena, n_in, sizeof *s->extent);
+  s->place_stride = sm_arena_zalloc(arena, n_in, sizeof *s->place_stride);
+  s->launch = plan;
+  s->failed = !s->base || !s->inner_stride || !s->extent || !s->place_stride;
   for (size_t b = 0; b < s->trace->blocks.len && !s->failed && !s->too_large; b++) {
     s->block = &s->trace->blocks.items[b];
     s->plan = &plan->blocks[b];

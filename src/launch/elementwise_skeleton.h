@@ -5,7 +5,8 @@
  *
  * Each block becomes a loop nest of its own over the chunk. A block of more
  * than one axis has a loop over rows, in which the row number is decoded once
- * into a base position for each input. Within a row, or over the whole chunk,
+ * into a base position for each input, and places that gathers have for the whole row are
+ * found (launch/row_places.h). Within a row, or over the whole chunk,
  * the *form* says how the steps are run:
  *
  *   one loop     short bodies
@@ -61,17 +62,19 @@ sm_launch_size sm_elementwise_launch_size(int width, int64_t work_items, const s
 int64_t sm_elementwise_ns(const sm_elementwise_form *form, int64_t work_items, uint64_t bytes);
 
 typedef enum sm_size_kind {
-  SM_SIZE_EXTENT, /* of `axis` */
-  SM_SIZE_STRIDE, /* of `input` along `axis` */
-  SM_SIZE_FIRST,  /* where `input` has the element at the origin */
-  SM_SIZE_TRIPS,  /* of the loop */
-  SM_SIZE_ROW     /* element of the table where the loop's rows begin */
+  SM_SIZE_EXTENT,          /* of `axis` */
+  SM_SIZE_STRIDE,          /* of `buffer` along `axis` */
+  SM_SIZE_FIRST,           /* where `buffer` has the element at the origin */
+  SM_SIZE_GATHERED_EXTENT, /* of the axis along which `buffer` is gathered */
+  SM_SIZE_GATHERED_STRIDE,
+  SM_SIZE_TRIPS, /* of the loop */
+  SM_SIZE_ROW    /* element of the table where the loop's rows begin */
 } sm_size_kind;
 
 /* What a size argument is, of which block. */
 typedef struct sm_size_source {
   sm_size_kind kind;
-  int32_t block, axis, input;
+  int32_t block, axis, buffer;
 } sm_size_source;
 
 typedef sm_vec(sm_size_source) sm_size_list;

@@ -3,7 +3,7 @@
  * What one trace was compiled to, by layout class.
  *
  * A *layout class* is everything about sizes and memory that enters a kernel: for each
- * block the rank after merging and the class of every stride (0, 1 or other), the vector
+ * block the rank after merging, the class of every stride (0, 1 or other), the vector
  * width, and whether results are to bypass the caches. The cache answers a launch of a class that
  * it has seen without building kernel IR. Used under the stream's lock. */
 #ifndef SM_LAUNCH_LAUNCH_CACHE_H

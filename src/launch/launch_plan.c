@@ -3,30 +3,31 @@
 
 #include <string.h>
 
-/* Strides of an operand, 0 where it is broadcast to `space`. */
-static void broadcast_strides(const sm_shape *space, const sm_shape *operand, const sm_layout *layout,
-                              int64_t *strides) {
-  int64_t stride = 1;
-  for (int axis = space->rank - 1, k = operand->rank - 1; axis >= 0; axis--, k--) {
-    int64_t dim = k >= 0 ? operand->dims[k] : 1;
-    strides[axis] = dim == 1 ? 0 : layout ? layout->strides[k] : stride;
-    stride *= dim;
+/* Strides along the axes of the space, by the input's map; 0 where it is broadcast. */
+static void follow_map(const sm_trace_value *input, const sm_shape *operand, const sm_layout *layout,
+                       int64_t *strides, sm_gathered_axis *gathered) {
+  int64_t dense = 1;
+  for (int axis = operand->rank - 1; axis >= 0; axis--) {
+    int64_t dim = operand->dims[axis], stride = layout ? layout->strides[axis] : dense;
+    if (input->map[axis] == SM_NO_AXIS) *gathered = (sm_gathered_axis){dim, stride};
+    else strides[input->map[axis]] = dim == 1 ? 0 : stride;
+    dense *= dim;
   }
 }
 
-/* Whether every input that the block reads goes through axes `outer` and
+/* Whether every buffer that the block has strides for goes through axes `outer` and
  * `inner` as through one. */
-static bool jointly_contiguous(const sm_block_plan *p, size_t n_inputs, int outer, int inner) {
-  for (size_t i = 0; i < n_inputs; i++) {
+static bool jointly_contiguous(const sm_block_plan *p, size_t n_buffers, int outer, int inner) {
+  for (size_t i = 0; i < n_buffers; i++) {
     const int64_t *strides = sm_block_plan_strides(p, (int32_t)i);
     if (strides[outer] != strides[inner] * p->dims[inner]) return false;
   }
   return true;
 }
 
-static void move_axis(sm_block_plan *p, size_t n_inputs, int from, int to) {
+static void move_axis(sm_block_plan *p, size_t n_buffers, int from, int to) {
   p->dims[to] = p->dims[from];
-  for (size_t i = 0; i < n_inputs; i++) {
+  for (size_t i = 0; i < n_buffers; i++) {
     int64_t *strides = sm_block_plan_strides(p, (int32_t)i);
     strides[to] = strides[from];
   }
@@ -34,36 +35,36 @@ static void move_axis(sm_block_plan *p, size_t n_inputs, int from, int to) {
 
 /* Drops axes of extent 1 and merges neighbours, from the innermost axis on; the
  * kept axes gather at the end and are then moved to the front. */
-static void merge_axes(sm_block_plan *p, size_t n_inputs) {
+static void merge_axes(sm_block_plan *p, size_t n_buffers) {
   int kept = p->rank; /* the axis the next one may merge into, p->rank if none */
   for (int axis = p->rank - 1; axis >= 0; axis--) {
     if (p->dims[axis] == 1) continue;
-    if (kept < p->rank && jointly_contiguous(p, n_inputs, axis, kept)) {
+    if (kept < p->rank && jointly_contiguous(p, n_buffers, axis, kept)) {
       p->dims[kept] *= p->dims[axis];
     } else {
-      move_axis(p, n_inputs, axis, --kept);
+      move_axis(p, n_buffers, axis, --kept);
     }
   }
   int rank = p->rank - kept;
-  for (int axis = 0; axis < rank; axis++) move_axis(p, n_inputs, kept + axis, axis);
+  for (int axis = 0; axis < rank; axis++) move_axis(p, n_buffers, kept + axis, axis);
   p->rank = rank;
 }
 
-static void make_scalar_space(sm_block_plan *p, size_t n_inputs) {
+static void make_scalar_space(sm_block_plan *p, size_t n_buffers) {
   p->rank = 1;
   p->dims[0] = 1;
-  for (size_t i = 0; i < n_inputs; i++) sm_block_plan_strides(p, (int32_t)i)[0] = 0;
+  for (size_t i = 0; i < n_buffers; i++) sm_block_plan_strides(p, (int32_t)i)[0] = 0;
 }
 
 /* Puts axis `from` in front of axis `to`. */
-static void bring_forward(sm_block_plan *p, size_t n_inputs, int64_t *order, int from, int to) {
+static void bring_forward(sm_block_plan *p, size_t n_buffers, int64_t *order, int from, int to) {
   for (int axis = from; axis > to; axis--) {
     int64_t stride = order[axis], dim = p->dims[axis];
     order[axis] = order[axis - 1];
     order[axis - 1] = stride;
     p->dims[axis] = p->dims[axis - 1];
     p->dims[axis - 1] = dim;
-    for (size_t i = 0; i < n_inputs; i++) {
+    for (size_t i = 0; i < n_buffers; i++) {
       int64_t *strides = sm_block_plan_strides(p, (int32_t)i);
       stride = strides[axis];
       strides[axis] = strides[axis - 1];
@@ -73,7 +74,7 @@ static void bring_forward(sm_block_plan *p, size_t n_inputs, int64_t *order, int
 }
 
 /* Sorts the axes by the output's strides, the largest first. */
-static void order_axes(sm_block_plan *p, size_t n_inputs, const sm_layout *output) {
+static void order_axes(sm_block_plan *p, size_t n_buffers, const sm_layout *output) {
   int64_t order[SMELT_MAX_RANK];
   memcpy(order, output->strides, sizeof order);
   for (int to = 0; to < p->rank; to++) {
@@ -81,7 +82,7 @@ static void order_axes(sm_block_plan *p, size_t n_inputs, const sm_layout *outpu
     for (int axis = to + 1; axis < p->rank; axis++) {
       if (order[axis] > order[largest]) largest = axis;
     }
-    bring_forward(p, n_inputs, order, largest, to);
+    bring_forward(p, n_buffers, order, largest, to);
   }
 }
 
@@ -93,23 +94,48 @@ static const sm_layout *output_layout(const sm_block *block, const sm_operand_la
   return NULL;
 }
 
-/* Inputs of other blocks keep zero strides, which merge with anything. */
-static void plan_block(const sm_trace *trace, const sm_segment *segment, const sm_operand_layouts *layouts,
-                       const sm_block *block, bool keep_axes, sm_block_plan *p) {
-  const sm_shape *space = sm_block_shape(segment, block);
+/* Whether there is nothing between its elements. */
+static bool fills_its_span(const sm_layout *l) {
+  int64_t begin, end;
+  sm_layout_bounds(l, &begin, &end);
+  return end - begin == sm_shape_count(&l->shape);
+}
+
+/* A launch that is being planned. */
+typedef struct planning {
+  const sm_trace *trace;
+  const sm_segment *segment;
+  const sm_operand_layouts *layouts;
+  bool keep_axes;
+  sm_launch_plan *plan;
+} planning;
+
+static void find_strides(const planning *l, const sm_step *step, sm_block_plan *p) {
+  bool reads = step->kind == SM_STEP_READ || step->kind == SM_STEP_GATHER;
+  if (reads) {
+    const sm_trace_value *input = &l->trace->inputs.items[step->index];
+    follow_map(input, &l->segment->values.items[input->value].shape,
+               l->layouts ? l->layouts->inputs[step->index] : NULL, sm_block_plan_strides(p, step->index),
+               &l->plan->gathered[step->index]);
+  } else if (step->kind == SM_STEP_WRITE && l->layouts) {
+    const sm_layout *part = l->layouts->outputs[step->index];
+    int32_t buffer = (int32_t)l->trace->inputs.len + step->index;
+    if (part && !fills_its_span(part))
+      memcpy(sm_block_plan_strides(p, buffer), part->strides, (size_t)p->rank * sizeof *part->strides);
+  }
+}
+
+/* Buffers of other blocks keep zero strides, which merge with anything. */
+static void plan_block(const planning *l, const sm_block *block, sm_block_plan *p) {
+  const sm_shape *space = sm_block_shape(l->segment, block);
+  size_t n_buffers = l->trace->inputs.len + l->trace->outputs.len;
   p->rank = space->rank;
   for (int axis = 0; axis < p->rank; axis++) p->dims[axis] = space->dims[axis];
-  for (size_t i = 0; i < block->steps.len; i++) {
-    const sm_step *step = &block->steps.items[i];
-    if (step->kind != SM_STEP_READ) continue;
-    const sm_value *value = &segment->values.items[trace->inputs.items[step->index].value];
-    broadcast_strides(space, &value->shape, layouts ? layouts->inputs[step->index] : NULL,
-                      sm_block_plan_strides(p, step->index));
-  }
-  const sm_layout *output = output_layout(block, layouts);
-  if (output) order_axes(p, trace->inputs.len, output);
-  if (!keep_axes) merge_axes(p, trace->inputs.len);
-  if (p->rank == 0) make_scalar_space(p, trace->inputs.len);
+  for (size_t i = 0; i < block->steps.len; i++) find_strides(l, &block->steps.items[i], p);
+  const sm_layout *output = output_layout(block, l->layouts);
+  if (output) order_axes(p, n_buffers, output);
+  if (!l->keep_axes) merge_axes(p, n_buffers);
+  if (p->rank == 0) make_scalar_space(p, n_buffers);
 }
 
 /* Rows of different lengths have no common grain short of the whole. */
@@ -134,16 +160,18 @@ static void find_firsts(const sm_trace *trace, const sm_operand_layouts *layouts
 
 bool sm_launch_plan_make(const sm_trace *trace, const sm_segment *segment, const sm_operand_layouts *layouts,
                          bool keep_axes, sm_arena *arena, sm_launch_plan *out) {
-  size_t n_inputs = trace->inputs.len;
+  size_t n_inputs = trace->inputs.len, n_strides = (n_inputs + trace->outputs.len) * SMELT_MAX_RANK;
+  const planning l = {trace, segment, layouts, keep_axes, out};
   out->blocks = sm_arena_zalloc(arena, trace->blocks.len, sizeof *out->blocks);
   out->first = sm_arena_zalloc(arena, n_inputs, sizeof *out->first);
-  if (!out->blocks || !out->first) return false;
+  out->gathered = sm_arena_zalloc(arena, n_inputs, sizeof *out->gathered);
+  if (!out->blocks || !out->first || !out->gathered) return false;
   out->work_items = sm_shape_count(sm_block_shape(segment, &trace->blocks.items[0]));
   for (size_t b = 0; b < trace->blocks.len; b++) {
     sm_block_plan *p = &out->blocks[b];
-    p->strides = sm_arena_zalloc(arena, n_inputs * SMELT_MAX_RANK, sizeof *p->strides);
+    p->strides = sm_arena_zalloc(arena, n_strides, sizeof *p->strides);
     if (!p->strides) return false;
-    plan_block(trace, segment, layouts, &trace->blocks.items[b], keep_axes, p);
+    plan_block(&l, &trace->blocks.items[b], p);
   }
   find_firsts(trace, layouts, out->first);
   find_grain(out, trace->blocks.len);

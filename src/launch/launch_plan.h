@@ -3,8 +3,10 @@
  * Launch plans: how a trace meets real shapes.
  *
  * For every block of a trace: its index space with axes merged that all
- * operands traverse jointly, and a stride per input and axis. A stride of 0 is
- * a broadcast, a negative one walks backwards. Axes are in the order in which the
+ * operands traverse jointly, and a stride per buffer and axis: of the inputs and of
+ * outputs that are parts of a larger memory. A stride of 0 is a broadcast (for outputs
+ * in all axes: dense), a negative one walks backwards. The axis along which an
+ * input is gathered is none of these. Axes are in the order in which the
  * block's outputs have them in memory, where these are dense. Strides fall into the
  * classes 0, 1 and other, which are part of kernel identity; their values, the places
  * where inputs begin and all extents are run-time arguments. For experiments axes can
@@ -18,19 +20,24 @@
 typedef struct sm_block_plan {
   int rank;                     /* after merging, at least 1 */
   int64_t dims[SMELT_MAX_RANK]; /* outermost first */
-  int64_t *strides;             /* n_inputs × SMELT_MAX_RANK, in elements */
+  int64_t *strides;             /* inputs and outputs × SMELT_MAX_RANK, in elements */
 } sm_block_plan;
 
+typedef struct sm_gathered_axis {
+  int64_t extent, stride; /* the extent is 0 if there is none */
+} sm_gathered_axis;
+
 typedef struct sm_launch_plan {
-  sm_block_plan *blocks; /* one a block of the trace */
-  int64_t *first;        /* by input: where its element at the origin is, in its span */
-  int64_t work_items;    /* elements of the index space */
-  int64_t grain;         /* chunks begin at multiples of this */
+  sm_block_plan *blocks;      /* one a block of the trace */
+  int64_t *first;             /* by input: where its element at the origin is, in its span */
+  sm_gathered_axis *gathered; /* by input */
+  int64_t work_items;         /* elements of the index space */
+  int64_t grain;              /* chunks begin at multiples of this */
 } sm_launch_plan;
 
 /* Where operands are in memory: by input and by output a layout, NULL where it is dense
- * and row-major. An input's *span* begins at the lowest of its elements; outputs are dense
- * in the order of their layout, the same for all of a block. */
+ * and row-major. A buffer's *span* begins at the lowest of its elements. Outputs are in the
+ * order of their layout, the same for all of a block, and walk forwards. */
 typedef struct sm_operand_layouts {
   const sm_layout **inputs, **outputs;
 } sm_operand_layouts;
@@ -43,8 +50,18 @@ bool sm_launch_plan_make(const sm_trace *trace, const sm_segment *segment, const
 /* The extents of each block: "[4,6]". */
 void sm_launch_plan_print(sm_text *text, const sm_launch_plan *plan, size_t n_blocks);
 
-static inline int64_t *sm_block_plan_strides(const sm_block_plan *block, int32_t input) {
-  return block->strides + (size_t)input * SMELT_MAX_RANK;
+/* Of a buffer: the inputs, then the outputs. */
+static inline int64_t *sm_block_plan_strides(const sm_block_plan *block, int32_t buffer) {
+  return block->strides + (size_t)buffer * SMELT_MAX_RANK;
+}
+
+/* Whether a buffer moves through memory of its own accord, and not with the work item. */
+static inline bool sm_block_plan_strided(const sm_block_plan *block, int32_t buffer) {
+  const int64_t *strides = sm_block_plan_strides(block, buffer);
+  for (int axis = 0; axis < block->rank; axis++) {
+    if (strides[axis]) return true;
+  }
+  return false;
 }
 
 #endif

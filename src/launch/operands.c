@@ -157,6 +157,10 @@ static smelt_status create_output(sm_operands *o, int32_t output, smelt_error *e
   sm_buffer **out = output_buffer(o, (size_t)output);
   const sm_value *value = value_of(o, o->trace->outputs.items[output].value);
   sm_layout order;
+  if (o->target) {
+    *out = sm_buffer_ref(o->target);
+    return SMELT_OK;
+  }
   if (!o->row_major && !o->row_major_results) {
     choose_order(o, block_of_output(o->trace, output), &value->shape, &order);
     if (!sm_layout_is_dense(&order)) return create_ordered(o, output, &order, err);
@@ -193,20 +197,28 @@ static bool note_layouts(sm_operands *o) {
   return true;
 }
 
-/* A view that stands still somewhere has fewer bytes than its shape. */
+static uint64_t smaller(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+/* A view that stands still somewhere has fewer bytes than its shape; of what is gathered
+ * an element is read for each of the space. */
+static uint64_t bytes_of(const sm_operands *o, const sm_trace_value *v, uint64_t span) {
+  const sm_buffer *buffer = o->on->buffers[v->value];
+  const sm_shape *shape = buffer->layout ? &buffer->layout->shape : &value_of(o, v->value)->shape;
+  uint64_t bytes = smaller((uint64_t)sm_shape_bytes(shape, v->dtype), span);
+  if (v->gathered == SM_NO_AXIS) return bytes;
+  const sm_shape *space = sm_block_shape(o->on->segment, &o->trace->blocks.items[0]);
+  return smaller(bytes, (uint64_t)sm_shape_bytes(space, v->dtype));
+}
+
 static uint64_t count_bytes(const sm_operands *o, const sm_trace_values *list, size_t first) {
   uint64_t bytes = 0;
-  for (size_t i = 0; i < list->len; i++) {
-    uint64_t elements =
-        (uint64_t)sm_shape_bytes(&value_of(o, list->items[i].value)->shape, list->items[i].dtype);
-    uint64_t span = sm_operands_span(o, first + i).bytes;
-    bytes += elements < span ? elements : span;
-  }
+  for (size_t i = 0; i < list->len; i++)
+    bytes += bytes_of(o, &list->items[i], sm_operands_span(o, first + i).bytes);
   return bytes;
 }
 
 smelt_status sm_operands_open(sm_operands *o, smelt_error *err) {
-  o->row_major = inputs_are_row_major(o);
+  o->row_major = inputs_are_row_major(o) && !(o->target && o->target->layout);
   smelt_status status = create_outputs(o, err);
   if (status == SMELT_OK && !o->row_major && !note_layouts(o)) status = sm_error_memory(err, "a launch");
   if (status != SMELT_OK) {
@@ -233,7 +245,7 @@ sm_kir_span sm_operands_span(const sm_operands *o, size_t i) {
 bool sm_operands_aligned(const sm_operands *o) {
   enum { ALIGNMENT = 64 };
   for (size_t i = 0; i < o->trace->outputs.len; i++) {
-    if ((uintptr_t)(*output_buffer(o, i))->data % ALIGNMENT) return false;
+    if ((uintptr_t)sm_operands_span(o, o->trace->inputs.len + i).data % ALIGNMENT) return false;
   }
   return true;
 }

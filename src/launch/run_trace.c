@@ -176,11 +176,16 @@ static smelt_status plan_and_launch(run *r, smelt_error *err) {
 }
 
 smelt_status sm_run_elementwise(const sm_launch_env *env, const char *fuser, const sm_trace *trace,
-                                sm_launch_cache *cache, const sm_block_run *on, smelt_error *err) {
+                                sm_launch_cache *cache, const sm_block_run *on, sm_buffer *target,
+                                smelt_error *err) {
   run r = {.env = env, .fuser = fuser, .trace = trace, .cache = cache, .segment = on->segment};
   sm_arena_reset(env->scratch);
-  r.operands =
-      (sm_operands){.trace = trace, .on = on, .device = env->device, .log = env->log, .arena = env->scratch};
+  r.operands = (sm_operands){.trace = trace,
+                             .on = on,
+                             .device = env->device,
+                             .log = env->log,
+                             .arena = env->scratch,
+                             .target = target};
   SM_TRY(sm_operands_open(&r.operands, err));
   smelt_status status = plan_and_launch(&r, err);
   if (status != SMELT_OK) sm_operands_drop_outputs(&r.operands);

@@ -18,9 +18,11 @@ typedef struct sm_launch_env {
 /* Logs a trace that is about to run. */
 void sm_launch_log_trace(const sm_launch_env *env, const sm_segment *segment, const sm_trace *trace);
 
-/* Runs an elementwise trace for `fuser`; `cache` is the trace's own. On failure no output
+/* Runs an elementwise trace for `fuser`; `cache` is the trace's own. `target` is where its
+ * only output goes (launch/operands.h), NULL for outputs of their own. On failure no output
  * is left. Nothing is launched if there are no elements. */
 smelt_status sm_run_elementwise(const sm_launch_env *env, const char *fuser, const sm_trace *trace,
-                                sm_launch_cache *cache, const sm_block_run *on, smelt_error *err);
+                                sm_launch_cache *cache, const sm_block_run *on, sm_buffer *target,
+                                smelt_error *err);
 
 #endif

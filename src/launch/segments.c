@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "launch/segments.h"
 
-static int step_cost(const sm_step *step) {
+enum { GATHER_COST = 16 };
+
+int sm_step_cost(const sm_step *step) {
+  if (step->kind == SM_STEP_GATHER) return GATHER_COST;
   return step->kind == SM_STEP_COMPUTE ? sm_kop_info_of(step->kop)->cost : 0;
 }
 
@@ -11,7 +14,7 @@ static void cut(const sm_block *block, int limit, sm_segments *out) {
   out->n = 0;
   out->begin[out->n++] = 0;
   for (size_t i = 0; i < block->steps.len; i++) {
-    int own = step_cost(&block->steps.items[i]);
+    int own = sm_step_cost(&block->steps.items[i]);
     if (limit && own && cost && cost + own > limit) {
       out->begin[out->n++] = (int32_t)i;
       cost = 0;
@@ -56,7 +59,7 @@ static void assign_slots(const sm_block *block, const int32_t *last, int *busy_u
     const sm_step *step = &block->steps.items[i];
     int segment = segment_of(s, (int32_t)i);
     s->slot[i] = SM_NO_SLOT;
-    if (step->kind != SM_STEP_COMPUTE || last[i] <= segment) continue;
+    if (!sm_step_computes(step) || last[i] <= segment) continue;
     s->slot[i] = take_slot(s, busy_until, step->dtype, segment, last[i]);
   }
 }

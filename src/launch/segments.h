@@ -21,6 +21,9 @@ typedef struct sm_segments {
   smelt_dtype *dtype; /* by slot */
 } sm_segments;
 
+/* In the units of kops.def. */
+int sm_step_cost(const sm_step *step);
+
 /* One segment if `limit` is 0. Everything lives in `arena`; false without
  * memory. */
 bool sm_segments_cut(const sm_block *block, int limit, sm_arena *arena, sm_segments *out);

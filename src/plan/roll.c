@@ -13,7 +13,7 @@ typedef struct finder {
   const uint32_t *ops;
   int n;
   const bool *escapes;
-  uint64_t *face;    /* by position: code, operand kinds and dtypes */
+  uint64_t *face;    /* by position: code, axes, operand kinds and dtypes */
   int32_t *position; /* by value: of the record that defines it, or OUTSIDE */
   int32_t *last_use; /* by position: the last one that uses its result; n if it escapes */
   int budget;        /* records that may still be compared: the search is bounded by a count */
@@ -30,6 +30,7 @@ static uint64_t face_of(const finder *f, int position) {
   sm_hash h = sm_hash_start();
   sm_hash_u64(&h, (uint64_t)op->code << 8 | op->n_operands);
   sm_hash_u64(&h, f->segment->values.items[op->out].dtype);
+  for (int i = 0; op->attrs && i < op->attrs->n; i++) sm_hash_u64(&h, (uint64_t)op->attrs->axes[i]);
   for (int k = 0; k < op->n_operands; k++)
     sm_hash_u64(&h, (uint64_t)op->operands[k].dtype << 1 | op->operands[k].is_scalar);
   return h.lo;

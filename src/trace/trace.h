@@ -6,12 +6,17 @@
  * may have several, one after another. A *step* defines one *local*, named by
  * its index within the block. Values used only inside a block are locals and
  * never reach memory. *Inputs* and *outputs* are values of the segment, each
- * bound once per kernel. *Scalars* are run-time arguments: the same trace with
+ * bound once per kernel and map. *Scalars* are run-time arguments: the same trace with
  * other scalar values is the same kernel.
  *
  * A trace is *relative*: it names values and records by their number in the
  * segment and holds no sizes and no scalar values, so that it serves every
  * segment with the same relative form (ir/relative.h).
+ *
+ * An input has a *map* from its axes to those of its block's space: operands of
+ * elementwise operations are aligned at the last axis, those of take are where the
+ * operation puts them. A value that is read by two maps is two inputs. One axis may
+ * follow none; along it the input is *gathered*: a step says the place.
  *
  * A block may hold one *loop*, which runs its steps `trips` times: what the program
  * recorded unrolled (plan/roll.h). Its CARRYs are what a trip begins with, its NEXTs what
@@ -21,9 +26,9 @@
  * The trace of a reduction has *tasks* and two blocks: the first makes, of every element,
  * a value for each task to combine; the second works on what they were combined to.
  *
- * Invariants. Arguments of a step are earlier locals of the same block. A value
- * is read at most once per block, into one local. Blocks are independent of
- * each other.
+ * Invariants. Arguments of a step are earlier locals of the same block. An input
+ * is read at most once per block, into one local; a gathered one at any number of places. Blocks are
+ * independent of each other.
  *
  * Half types. A result of dtype f16 or bf16 that is written is rounded once, and
  * later steps use the rounded value (in fast mode the f32). One that is not written
@@ -35,7 +40,7 @@
 #include "core/reduction.h"
 #include "ir/op.h"
 
-enum { SM_NO_LOCAL = -1 };
+enum { SM_NO_LOCAL = -1, SM_NO_AXIS = -1 };
 
 typedef enum sm_step_kind {
   SM_STEP_READ,   /* input `index` at the block's position */
@@ -50,6 +55,8 @@ typedef enum sm_step_kind {
   SM_STEP_NEXT,    /* the CARRY args[0] is args[1] in the next trip; defines nothing */
   SM_STEP_END,     /* ends the loop; defines nothing */
   SM_STEP_RESULT,  /* what the last trip has left in the CARRY args[0] */
+  SM_STEP_EXTENT,  /* of the axis along which input `index` is gathered, i64 */
+  SM_STEP_GATHER,  /* input `index` at the block's position and, along that axis, at the place args[0] */
   SM_STEP_REDUCED  /* in the second block: what task `index` has made */
 } sm_step_kind;
 
@@ -80,6 +87,9 @@ typedef struct sm_block {
 typedef struct sm_trace_value {
   uint32_t value;
   smelt_dtype dtype;
+  /* Of an input: */
+  int8_t map[SMELT_MAX_RANK]; /* by axis: the one of the space that it follows, or NO_AXIS */
+  int8_t gathered;            /* the axis that follows none, or NO_AXIS */
 } sm_trace_value;
 
 typedef sm_vec(sm_trace_value) sm_trace_values;
@@ -126,15 +136,20 @@ smelt_status sm_trace_build(const sm_segment *segment, const uint32_t *ops, int 
 smelt_status sm_trace_build_reduce(const sm_segment *segment, const uint32_t *ops, int n_ops,
                                    const bool *written, smelt_mode mode, const sm_allocator *allocator,
                                    sm_trace *out, smelt_error *err);
-/* The trace that copies the operand of record ops[0] to its result, in row-major order.
+/* The trace that copies operand `k` of record ops[0] to its result, in row-major order.
  * As above. */
-smelt_status sm_trace_build_copy(const sm_segment *segment, const uint32_t *ops,
+smelt_status sm_trace_build_copy(const sm_segment *segment, const uint32_t *ops, int k,
                                  const sm_allocator *allocator, sm_trace *out, smelt_error *err);
 void sm_trace_free(sm_trace *trace, const sm_allocator *allocator);
 
 /* trace_reuse.c: fills in `reuses` of a trace that is complete otherwise. False when
  * memory is exhausted. */
 bool sm_trace_find_reuses(sm_trace *trace, const sm_allocator *allocator);
+
+/* Whether its value is made in the block, and not there from the start. */
+static inline bool sm_step_computes(const sm_step *step) {
+  return step->kind == SM_STEP_COMPUTE || step->kind == SM_STEP_GATHER;
+}
 
 /* Whether step `i` is inside the loop, LOOP and END included. */
 static inline bool sm_block_in_loop(const sm_block *block, int32_t i) {

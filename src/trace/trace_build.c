@@ -101,7 +101,7 @@ static bool same_step(const sm_step *a, const sm_step *b) {
 static int32_t find_step(const builder *b, const sm_block *block, const sm_step *step) {
   for (int32_t i = b->newest[bucket_of(step)]; i != SM_NO_LOCAL; i = b->older.items[i]) {
     const sm_step *s = &block->steps.items[i];
-    bool gone = s->kind == SM_STEP_COMPUTE && block->loop.end && sm_block_in_loop(block, i);
+    bool gone = sm_step_computes(s) && block->loop.end && sm_block_in_loop(block, i);
     if (!gone && same_step(s, step)) return i;
   }
   return SM_NO_LOCAL;
@@ -118,21 +118,62 @@ static int32_t share(builder *b, sm_block *block, sm_step step) {
   return found != SM_NO_LOCAL ? found : push(b, block, step);
 }
 
-/* The number of `v` in a list of values, appended if it is new; -1 without
- * memory. */
-static int32_t number_value(builder *b, sm_trace_values *list, uint32_t v) {
+/* The number of a value in a list, appended if it is new; -1 without memory. */
+static int32_t number_value(builder *b, sm_trace_values *list, const sm_trace_value *entry) {
   for (size_t i = 0; i < list->len; i++) {
-    if (list->items[i].value == v) return (int32_t)i;
+    const sm_trace_value *v = &list->items[i];
+    if (v->value == entry->value && memcmp(v->map, entry->map, sizeof v->map) == 0) return (int32_t)i;
   }
-  sm_trace_value entry = {v, b->segment->values.items[v].dtype};
-  return sm_vec_push(b->allocator, list, entry) ? (int32_t)list->len - 1 : -1;
+  return sm_vec_push(b->allocator, list, *entry) ? (int32_t)list->len - 1 : -1;
 }
 
-static int32_t read_value(builder *b, sm_block *block, uint32_t v) {
+/* Axes from `from` on follow those of the space, the first of them axis `to`. */
+static void follow(sm_trace_value *v, int from, int rank, int to) {
+  for (int axis = from; axis < rank; axis++) v->map[axis] = (int8_t)(to + axis - from);
+}
+
+static sm_trace_value bound_value(const sm_segment *segment, uint32_t v) {
+  sm_trace_value bound = {.value = v, .dtype = segment->values.items[v].dtype, .gathered = SM_NO_AXIS};
+  memset(bound.map, SM_NO_AXIS, sizeof bound.map);
+  return bound;
+}
+
+static bool selects(const sm_op *op) { return sm_op_row_of((sm_opcode)op->code)->class == SM_CLASS_SELECT; }
+
+/* Operand k as the record reads it; a guest's own shape may have a lower rank than the
+ * space. */
+static sm_trace_value bound_operand(const sm_segment *segment, const sm_block *block, const sm_op *op,
+                                    int k) {
+  sm_trace_value bound = bound_value(segment, op->operands[k].use.value);
+  int rank = segment->values.items[bound.value].shape.rank;
+  int space = sm_block_shape(segment, block)->rank;
+  if (!selects(op)) {
+    follow(&bound, 0, rank, space - rank);
+    return bound;
+  }
+  int at = op->attrs->axes[0];
+  bool takes = sm_op_row_of((sm_opcode)op->code)->shape == SM_SHAPE_TAKE;
+  if (k == 0) {
+    bound.gathered = (int8_t)at;
+    follow(&bound, 0, at, 0);
+    follow(&bound, at + 1, rank, space - rank + at + 1);
+  } else {
+    follow(&bound, 0, rank, takes ? at : 0);
+  }
+  return bound;
+}
+
+/* Of what a selection selects from, the extent of the axis. */
+static int32_t read_tensor(builder *b, sm_block *block, const sm_op *op, int k) {
+  uint32_t v = op->operands[k].use.value;
   if (position_of(b, v) >= 0) return b->local_of[v];
-  int32_t input = number_value(b, &b->trace->inputs, v);
+  sm_trace_value bound = bound_operand(b->segment, block, op, k);
+  int32_t input = number_value(b, &b->trace->inputs, &bound);
   if (input < 0) return SM_NO_LOCAL;
-  return share(b, block, make_leaf(SM_STEP_READ, b->segment->values.items[v].dtype, input));
+  bool gathered = bound.gathered != SM_NO_AXIS;
+  return share(
+      b, block,
+      gathered ? make_leaf(SM_STEP_EXTENT, SMELT_I64, input) : make_leaf(SM_STEP_READ, bound.dtype, input));
 }
 
 static int32_t read_scalar(builder *b, sm_block *block, const sm_op *op, int k) {
@@ -159,7 +200,7 @@ typedef struct lowering {
   builder *b;
   sm_block *block;
   const sm_op *op;
-  int32_t operands[8];
+  int32_t operands[SM_MAX_OPERANDS];
   int32_t steps[SM_EXPR_STEPS];
 } lowering;
 
@@ -223,25 +264,54 @@ static bool read_operands(lowering *l) {
   for (int k = 0; k < l->op->n_operands; k++) {
     const sm_operand *o = &l->op->operands[k];
     l->operands[k] =
-        o->is_scalar ? read_scalar(l->b, l->block, l->op, k) : read_value(l->b, l->block, o->use.value);
+        o->is_scalar ? read_scalar(l->b, l->block, l->op, k) : read_tensor(l->b, l->block, l->op, k);
     if (l->operands[k] == SM_NO_LOCAL) return false;
   }
   return true;
 }
 
+/* The steps of an expression; what they give goes to `out`. */
+static smelt_status lower_expr(lowering *l, const char *source, const smelt_dtype *dtypes, smelt_dtype result,
+                               int32_t *out, smelt_error *err) {
+  sm_expr expr;
+  SM_TRY(sm_expr_compile(source, dtypes, l->op->n_operands, result, &expr, err));
+  *out = lower_steps(l, &expr) ? lower_arg(l, &expr.result) : SM_NO_LOCAL;
+  return *out != SM_NO_LOCAL ? SMELT_OK : sm_error_memory(err, "a trace");
+}
+
+/* The place that an index names, y, on an axis of extent x: negative ones count from the
+ * end, what is beyond the axis is cut to it. */
+static smelt_status lower_place(lowering *l, int32_t *place, smelt_error *err) {
+  bool wide = l->op->operands[1].dtype == SMELT_U64; /* i64 does not hold it */
+  smelt_dtype dtype = wide ? SMELT_U64 : SMELT_I64;
+  const char *source = wide ? "min(y, sub(x, 1))" : "max(min(select(lt(y, 0), add(y, x), y), sub(x, 1)), 0)";
+  for (int k = 0; k < 2; k++) {
+    if (dtype_of(l->block, l->operands[k]) != dtype)
+      l->operands[k] = cast(l->b, l->block, l->operands[k], dtype);
+    if (l->operands[k] == SM_NO_LOCAL) return sm_error_memory(err, "a trace");
+  }
+  SM_TRY(lower_expr(l, source, (smelt_dtype[]){dtype, dtype}, dtype, place, err));
+  if (wide) *place = cast(l->b, l->block, *place, SMELT_I64);
+  return *place != SM_NO_LOCAL ? SMELT_OK : sm_error_memory(err, "a trace");
+}
+
+static smelt_status lower_selection(lowering *l, smelt_error *err) {
+  int32_t place, input = l->block->steps.items[l->operands[0]].index;
+  SM_TRY(lower_place(l, &place, err));
+  sm_step gather = make_leaf(SM_STEP_GATHER, l->op->operands[0].dtype, input);
+  gather.args[0] = place;
+  l->b->local_of[l->op->out] = share(l->b, l->block, gather);
+  return l->b->local_of[l->op->out] != SM_NO_LOCAL ? SMELT_OK : sm_error_memory(err, "a trace");
+}
+
 /* The steps of a record whose operands are there. */
 static smelt_status lower_operation(lowering *l, smelt_error *err) {
-  sm_expr expr;
-  smelt_dtype dtypes[8];
-  builder *b = l->b;
-  smelt_dtype result = b->segment->values.items[l->op->out].dtype;
+  smelt_dtype dtypes[SM_MAX_OPERANDS];
+  if (selects(l->op)) return lower_selection(l, err);
+  smelt_dtype result = l->b->segment->values.items[l->op->out].dtype;
   for (int k = 0; k < l->op->n_operands; k++) dtypes[k] = l->op->operands[k].dtype;
   const char *source = sm_op_row_of((sm_opcode)l->op->code)->expr;
-  SM_TRY(sm_expr_compile(source, dtypes, l->op->n_operands, result, &expr, err));
-  bool ok = lower_steps(l, &expr);
-  if (ok) b->local_of[l->op->out] = lower_arg(l, &expr.result);
-  ok = ok && b->local_of[l->op->out] != SM_NO_LOCAL;
-  return ok ? SMELT_OK : sm_error_memory(err, "a trace");
+  return lower_expr(l, source, dtypes, result, &l->b->local_of[l->op->out], err);
 }
 
 /* Later records use what is stored; in fast mode what was computed. */
@@ -252,7 +322,8 @@ static bool write_result(builder *b, sm_block *block, uint32_t v) {
   if (dtype_of(block, stored) != value->dtype) stored = cast(b, block, stored, value->dtype);
   if (stored == SM_NO_LOCAL) return false;
   if (b->mode != SMELT_MODE_FAST) b->local_of[v] = stored;
-  int32_t output = number_value(b, &b->trace->outputs, v);
+  sm_trace_value bound = bound_value(b->segment, v);
+  int32_t output = number_value(b, &b->trace->outputs, &bound);
   if (output < 0) return false;
   sm_step step = {.kind = SM_STEP_WRITE,
                   .dtype = value->dtype,
@@ -306,7 +377,7 @@ static bool start_carried(rolling *r, int place) {
     if (second->operands[k].is_scalar) continue;
     int carried = place_of(r, 0, second->operands[k].use.value);
     if (carried < 0 || r->carry[carried] != SM_NO_LOCAL) continue;
-    r->carry[carried] = widen_carried(r, read_value(r->b, r->block, first->operands[k].use.value));
+    r->carry[carried] = widen_carried(r, read_tensor(r->b, r->block, first, k));
     if (r->carry[carried] == SM_NO_LOCAL) return false;
   }
   return true;
@@ -334,17 +405,18 @@ static bool begin_loop(rolling *r) {
 }
 
 /* An operand of the loop's body, as the second trip has it. */
-static int32_t loop_operand(rolling *r, const sm_operand *o) {
+static int32_t loop_operand(rolling *r, const sm_op *op, int k) {
+  const sm_operand *o = &op->operands[k];
   if (o->is_scalar) return push(r->b, r->block, make_leaf(SM_STEP_TABLE, o->dtype, r->block->loop.columns++));
   int place = place_of(r, 0, o->use.value);
-  return place >= 0 ? r->carry[place] : read_value(r->b, r->block, o->use.value);
+  return place >= 0 ? r->carry[place] : read_tensor(r->b, r->block, op, k);
 }
 
 static smelt_status lower_body(rolling *r, smelt_error *err) {
   for (int place = 0; place < r->roll.period; place++) {
     lowering l = {.b = r->b, .block = r->block, .op = record_of(r, 1, place)};
     for (int k = 0; k < l.op->n_operands; k++) {
-      l.operands[k] = loop_operand(r, &l.op->operands[k]);
+      l.operands[k] = loop_operand(r, l.op, k);
       if (l.operands[k] == SM_NO_LOCAL) return sm_error_memory(err, "a trace");
     }
     SM_TRY(lower_operation(&l, err));
@@ -481,7 +553,7 @@ static sm_block *block_at(builder *b, int which) { return &b->trace->blocks.item
 static smelt_status add_task(builder *b, const sm_op *op, smelt_error *err) {
   const sm_operand *from = &op->operands[0];
   smelt_dtype working = sm_dtype_working(from->dtype);
-  int32_t local = read_value(b, block_at(b, BEFORE), from->use.value);
+  int32_t local = read_tensor(b, block_at(b, BEFORE), op, 0);
   if (local != SM_NO_LOCAL && dtype_of(block_at(b, BEFORE), local) != working)
     local = cast(b, block_at(b, BEFORE), local, working);
   sm_trace_task task = {sm_op_row_of((sm_opcode)op->code)->reduction, working, local};
@@ -580,16 +652,17 @@ smelt_status sm_trace_build_reduce(const sm_segment *segment, const uint32_t *op
   return build_with(build_reduce, segment, ops, n_ops, written, mode, allocator, out, err);
 }
 
-smelt_status sm_trace_build_copy(const sm_segment *segment, const uint32_t *ops,
+smelt_status sm_trace_build_copy(const sm_segment *segment, const uint32_t *ops, int k,
                                  const sm_allocator *allocator, sm_trace *out, smelt_error *err) {
   const sm_op *op = &segment->ops.items[ops[0]];
-  uint32_t from = op->operands[0].use.value;
-  smelt_dtype dtype = segment->values.items[from].dtype;
+  sm_trace_value from = bound_value(segment, op->operands[k].use.value);
+  smelt_dtype dtype = from.dtype;
+  follow(&from, 0, segment->values.items[from.value].shape.rank, 0);
   sm_step read = make_leaf(SM_STEP_READ, dtype, 0), write = make_step(SM_STEP_WRITE, dtype, 0, SM_NO_LOCAL);
   *out = (sm_trace){.ops = ops, .n_ops = 1};
-  bool ok = sm_vec_push(allocator, &out->blocks, (sm_block){.space = from}) &&
-            sm_vec_push(allocator, &out->inputs, (sm_trace_value){from, dtype}) &&
-            sm_vec_push(allocator, &out->outputs, (sm_trace_value){op->out, dtype}) &&
+  bool ok = sm_vec_push(allocator, &out->blocks, (sm_block){.space = from.value}) &&
+            sm_vec_push(allocator, &out->inputs, from) &&
+            sm_vec_push(allocator, &out->outputs, bound_value(segment, op->out)) &&
             sm_vec_push(allocator, &out->blocks.items[0].steps, read) &&
             sm_vec_push(allocator, &out->blocks.items[0].steps, write);
   return ok ? SMELT_OK : sm_error_memory(err, "a trace");

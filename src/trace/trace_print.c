@@ -7,6 +7,12 @@ static void print_value(sm_text *text, const sm_segment *segment, const sm_trace
   sm_text_addf(text, "t%" PRIu64, segment->values.items[v->value].id);
 }
 
+/* "t1 axis 0" */
+static void print_gathered(sm_text *text, const sm_segment *segment, const sm_trace_value *v) {
+  print_value(text, segment, v);
+  sm_text_addf(text, " axis %d", v->gathered);
+}
+
 static void print_args(sm_text *text, const sm_step *step) {
   for (int k = 0; k < 3 && step->args[k] != SM_NO_LOCAL; k++) {
     sm_text_addf(text, "%s l%" PRId32, k ? "," : "", step->args[k]);
@@ -47,6 +53,15 @@ static void print_definition(sm_text *text, const sm_segment *segment, const sm_
       break;
     case SM_STEP_REDUCED:
       sm_text_addf(text, "reduced %" PRId32, step->index);
+      break;
+    case SM_STEP_EXTENT:
+      sm_text_add(text, "extent of ");
+      print_gathered(text, segment, &trace->inputs.items[step->index]);
+      break;
+    case SM_STEP_GATHER:
+      sm_text_add(text, "gather ");
+      print_gathered(text, segment, &trace->inputs.items[step->index]);
+      sm_text_addf(text, " at l%" PRId32, step->args[0]);
       break;
     case SM_STEP_WRITE:
     case SM_STEP_LOOP:

@@ -7,19 +7,27 @@
  * position after the other. So an element of an input may be overwritten by the
  * write at its own position, once no later step uses it. Other blocks run before or
  * after, over parts of the index space that are not known: they must not read the
- * input at all. */
+ * input at all. What is gathered is read at any place, and another input may be the
+ * same value at another one: neither is overwritten. (An input of the space's shape
+ * that is read follows the space axis by axis.) */
 #include "trace/trace.h"
 
-enum { NOT_READ = -1, READ_TWICE = -2 };
+enum { NOT_READ = -1, SHARED = -2 };
 
-/* The block that reads each input, if only one does. */
+static bool uses_value(const sm_trace *trace, const sm_step *step, uint32_t value) {
+  bool reads = step->kind == SM_STEP_READ || step->kind == SM_STEP_GATHER;
+  return reads && trace->inputs.items[step->index].value == value;
+}
+
+/* The block that reads the value of an input, if only one does, and once. */
 static int32_t reader_of(const sm_trace *trace, int32_t input, int32_t *read_step) {
   int32_t reader = NOT_READ;
+  uint32_t value = trace->inputs.items[input].value;
   for (size_t b = 0; b < trace->blocks.len; b++) {
     const sm_block *block = &trace->blocks.items[b];
     for (size_t i = 0; i < block->steps.len; i++) {
-      if (block->steps.items[i].kind != SM_STEP_READ || block->steps.items[i].index != input) continue;
-      if (reader != NOT_READ) return READ_TWICE;
+      if (!uses_value(trace, &block->steps.items[i], value)) continue;
+      if (reader != NOT_READ || block->steps.items[i].kind == SM_STEP_GATHER) return SHARED;
       reader = (int32_t)b;
       *read_step = (int32_t)i;
     }

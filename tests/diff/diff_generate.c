@@ -448,14 +448,13 @@ static bool is_bearable(generator *g, const step *s, const smelt_tensor *result,
 }
 
 static bool moves(sm_opcode code) { return sm_op_row_of(code)->class != SM_CLASS_ELEMENTWISE; }
-static bool selects(sm_opcode code) { return sm_op_row_of(code)->class == SM_CLASS_SELECT; }
 
 /* In a program that moves and reduces elements every second operation does. */
 static sm_opcode draw_opcode(generator *g) {
   bool wanted = g->p->moves && draw_once_in(&g->state, 2);
   for (;;) {
     sm_opcode code = (sm_opcode)draw_below(&g->state, SM_OP_COUNT);
-    if (moves(code) == wanted && (g->p->selects || !selects(code))) return code;
+    if (moves(code) == wanted) return code;
   }
 }
 
@@ -559,7 +558,6 @@ static void set_up(generator *g) {
   g->p->max_ops = 1 + draw_below(state, 7);
   g->p->max_segment = 1 + draw_below(state, 9);
   g->p->moves = draw_once_in(state, 3);
-  g->p->selects = g->p->moves && draw_once_in(state, 2);
 }
 
 /* Few programs are longer than a segment may be. */

@@ -71,8 +71,7 @@ typedef struct program {
   uint64_t seed;       /* that it was made from */
   int64_t max_ops;     /* operations a kernel, in ways with tight kernels */
   int64_t max_segment; /* operations a segment, in ways with tight segments */
-  bool moves;          /* has views and reductions */
-  bool selects;        /* and selections; only for ways that compute them */
+  bool moves;          /* has views, selections and reductions */
   int n;
   step steps[MAX_STEPS];
 } program;
@@ -100,7 +99,6 @@ typedef struct way {
   smelt_switch fusion;
   bool interpreted; /* kernels are not compiled */
   bool tight_kernels, tight_segments;
-  bool selects; /* selections are computed */
 } way;
 
 /* The first is the judge. */

@@ -53,9 +53,7 @@ static void run_file(void *user) {
   size_t size = 0;
   FILE *null = fopen("/dev/null", "w"), *err = open_memstream(&faults, &size);
   if (!null || !err) abort();
-  const char *device = strstr(s->path, "/ref/") ? "ref" : NULL;
-  int status =
-      smt_run(s->path, s->text, s->size, &(smt_run_options){.device = device, .out = null, .err = err});
+  int status = smt_run(s->path, s->text, s->size, &(smt_run_options){.out = null, .err = err});
   (void)fclose(null);
   (void)fclose(err);
   if (status != 0 && !all_explained(s, faults)) exit(EXIT_FAILURE);

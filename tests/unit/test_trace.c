@@ -142,6 +142,111 @@ TEST(loops_of_halves) {
               "  write t11 = l15\n");
 }
 
+/* --- Selections ------------------------------------------------------------------------------ */
+
+static uint32_t shaped_source(fixture *f, smelt_dtype dtype, sm_shape shape) {
+  uint32_t v = 0;
+  sm_value like = {.id = f->seg.values.len, .dtype = dtype, .shape = shape};
+  CHECK(sm_segment_add_source(&f->seg, &like, &v));
+  return v;
+}
+
+static uint32_t select_op(fixture *f, sm_opcode code, uint32_t x, uint32_t indices, int axis,
+                          sm_shape shape) {
+  uint32_t v = 0;
+  sm_value out = {.id = f->seg.values.len, .dtype = f->seg.values.items[x].dtype, .shape = shape};
+  const sm_attrs attrs = {.n = 1, .axes = {axis}};
+  CHECK(
+      sm_segment_append_with(&f->seg, code, (sm_operand[]){use(f, x), use(f, indices)}, 2, &attrs, &out, &v));
+  return v;
+}
+
+/* Equal selections are done once; those along another axis are of another input. */
+TEST(selections) {
+  fixture f;
+  open_fixture(&f);
+  sm_shape square = {2, {4, 4}}, row = {1, {4}};
+  uint32_t x = shaped_source(&f, SMELT_F32, square), i = shaped_source(&f, SMELT_I64, row);
+  uint32_t a = select_op(&f, SM_OP_TAKE, x, i, 0, square), b = select_op(&f, SM_OP_TAKE, x, i, 0, square);
+  uint32_t sum = op2(&f, SM_OP_ADD, a, b);
+  f.written[op2(&f, SM_OP_ADD, sum, select_op(&f, SM_OP_TAKE, x, i, 1, square))] = true;
+  f.seg.values.items[sum].shape = f.seg.values.items[sum + 2].shape = square;
+  check_trace(&f, SMELT_MODE_DEFAULT,
+              "block 0 over [4,4]\n"
+              "  l0 i64 = extent of t0 axis 0\n"
+              "  l1 i64 = read t1\n"
+              "  l2 i64 = literal 0\n"
+              "  l3 bool = lt l1, l2\n"
+              "  l4 i64 = add l1, l0\n"
+              "  l5 i64 = select l3, l4, l1\n"
+              "  l6 i64 = literal 1\n"
+              "  l7 i64 = sub l0, l6\n"
+              "  l8 i64 = min l5, l7\n"
+              "  l9 i64 = max l8, l2\n"
+              "  l10 f32 = gather t0 axis 0 at l9\n"
+              "  l11 f32 = add l10, l10\n"
+              "  l12 i64 = extent of t0 axis 1\n"
+              "  l13 i64 = read t1\n"
+              "  l14 bool = lt l13, l2\n"
+              "  l15 i64 = add l13, l12\n"
+              "  l16 i64 = select l14, l15, l13\n"
+              "  l17 i64 = sub l12, l6\n"
+              "  l18 i64 = min l16, l17\n"
+              "  l19 i64 = max l18, l2\n"
+              "  l20 f32 = gather t0 axis 1 at l19\n"
+              "  l21 f32 = add l11, l20\n"
+              "  write t6 = l21\n");
+}
+
+/* u64 holds places that i64 does not. */
+TEST(selections_by_u64) {
+  fixture f;
+  open_fixture(&f);
+  sm_shape line = {1, {4}};
+  uint32_t x = source(&f, SMELT_F16), i = source(&f, SMELT_U64);
+  f.written[select_op(&f, SM_OP_TAKE_ALONG_AXIS, x, i, 0, line)] = true;
+  check_trace(&f, SMELT_MODE_DEFAULT,
+              "block 0 over [4]\n"
+              "  l0 i64 = extent of t0 axis 0\n"
+              "  l1 u64 = read t1\n"
+              "  l2 u64 = cast l0\n"
+              "  l3 u64 = literal 1\n"
+              "  l4 u64 = sub l2, l3\n"
+              "  l5 u64 = min l1, l4\n"
+              "  l6 i64 = cast l5\n"
+              "  l7 f16 = gather t0 axis 0 at l6\n"
+              "  write t2 = l7\n");
+}
+
+/* From place to place. */
+TEST(selections_in_a_loop) {
+  fixture f;
+  open_fixture(&f);
+  sm_shape line = {1, {4}};
+  uint32_t next = source(&f, SMELT_I64), at = source(&f, SMELT_I64);
+  for (int i = 0; i < 5; i++) at = select_op(&f, SM_OP_TAKE, next, at, 0, line);
+  f.written[at] = true;
+  check_trace(&f, SMELT_MODE_DEFAULT,
+              "block 0 over [4]\n"
+              "  l0 i64 = read t1\n"
+              "  loop 5 times {\n"
+              "    l2 i64 = carry l0\n"
+              "    l3 i64 = extent of t0 axis 0\n"
+              "    l4 i64 = literal 0\n"
+              "    l5 bool = lt l2, l4\n"
+              "    l6 i64 = add l2, l3\n"
+              "    l7 i64 = select l5, l6, l2\n"
+              "    l8 i64 = literal 1\n"
+              "    l9 i64 = sub l3, l8\n"
+              "    l10 i64 = min l7, l9\n"
+              "    l11 i64 = max l10, l4\n"
+              "    l12 i64 = gather t0 axis 0 at l11\n"
+              "    next l2 = l12\n"
+              "  }\n"
+              "  l15 i64 = result l2\n"
+              "  write t6 = l15\n");
+}
+
 /* What a loop has computed is not there behind it; what it has read is. */
 TEST(behind_a_loop) {
   fixture f;
@@ -167,4 +272,5 @@ TEST(behind_a_loop) {
               "  write t10 = l11\n");
 }
 
-TEST_MAIN(CASE(common_subexpressions), CASE(loops_of_halves), CASE(behind_a_loop))
+TEST_MAIN(CASE(common_subexpressions), CASE(loops_of_halves), CASE(selections), CASE(selections_by_u64),
+          CASE(selections_in_a_loop), CASE(behind_a_loop))
