@@ -153,7 +153,7 @@ static bool divides_rows(const sm_trace *trace, const sm_launch_plan *plan, int 
   return true;
 }
 
-/* A chunk runs what vectors leave over one by one or padded. A thread takes one vector:
+/* A chunk runs what vectors leave over by narrower ones or padded. A thread takes one vector:
  * the width divides the rows. Results are dense, so rows decide; inputs that stand or
  * jump along them are read lane by lane. */
 int sm_elementwise_width(const sm_trace *trace, const sm_launch_plan *plan, const sm_profile *profile) {

@@ -19,7 +19,7 @@
  * carries stays in registers, and a round is over when all its trips are.
  *
  * A *padded* kernel runs whole rounds only; the driver pads what is left. Any
- * other has a loop over single elements behind the vectors. */
+ * other has loops over narrower vectors and over single elements behind the vectors. */
 #ifndef SM_LAUNCH_ELEMENTWISE_SKELETON_H
 #define SM_LAUNCH_ELEMENTWISE_SKELETON_H
 
