@@ -2,6 +2,7 @@
 #include "launch/run_trace.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "rt/report.h"
@@ -130,6 +131,20 @@ static void add_launch_size(sm_text *text, const sm_launch *launch, int width, c
   sm_text_addf(text, " threads=%d groups=%" PRId64, size.threads, size.groups);
 }
 
+/* " t5 strides=[1,2]" for each result that is not row-major. */
+static void add_strides(sm_text *text, const run *r) {
+  const sm_operands *o = &r->operands;
+  for (size_t i = 0; !o->row_major && i < r->trace->outputs.len; i++) {
+    const sm_layout *layout = o->layouts.outputs[i];
+    if (!layout) continue;
+    sm_shape strides = {.rank = layout->shape.rank};
+    memcpy(strides.dims, layout->strides, sizeof strides.dims);
+    const sm_value *value = &r->segment->values.items[r->trace->outputs.items[i].value];
+    sm_text_addf(text, " t%" PRIu64 " strides=", value->id);
+    sm_shape_print(text, &strides);
+  }
+}
+
 /* "[layout] over [4,6] width=2 items=24 threads=64 groups=1" */
 static void log_layout(const run *r, const sm_ready_kernel *kernel, const sm_launch *launch) {
   if (!sm_log_on(r->env->log, SM_LOG_LAYOUT)) return;
@@ -139,6 +154,7 @@ static void log_layout(const run *r, const sm_ready_kernel *kernel, const sm_lau
   sm_launch_plan_print(&text, &r->plan, r->trace->blocks.len);
   sm_text_addf(&text, " width=%d items=%" PRId64, kernel->form.width, launch->work_items);
   add_launch_size(&text, launch, kernel->form.width, r->env->device->profile);
+  add_strides(&text, r);
   sm_log_text(r->env->log, &text);
 }
 

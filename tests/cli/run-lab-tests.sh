@@ -400,6 +400,50 @@ holds 'lab vec: many axes' "$out" test "$(grep -cx -- '--- equal to ref bit for 
 SMELT_FLATTEN=2 lab ir
 holds 'SMELT_FLATTEN=2' "$err" grep -q 'SMELT_FLATTEN is "2"' <<<"$err"
 
+# --- layout ---------------------------------------------------------------------------
+
+# transposed_strides SHAPE: what the log says of the transpose of a dense tensor, nothing
+# if it is row-major.
+transposed_strides() {
+  local extent stride=1 extents long=0 strides=
+  read -ra extents <<<"${1//[^0-9]/ }"
+  for ((axis = ${#extents[@]} - 1; axis >= 0; axis--)); do
+    extent=${extents[axis]}
+    strides+=,$((extent > 1 ? stride : 0))
+    stride=$((stride * extent)) long=$((long + (extent > 1)))
+  done
+  ((long < 2)) || echo " t5 strides=[${strides#,}]"
+}
+
+# The sum of two transposed tensors is one loop over their memory; whatever is summed has
+# the values of ref.
+layout_shows() {
+  local n expected line
+  n=$(elements "$1")
+  line=$(layout "[$n]")
+  expected="--- let d = a.T + b.T
+${line:+$line$(transposed_strides "$1")
+}$(launch_line "$n" 2 add)
+--- launches: $((n > 0))"
+  lab layout --device null:metal "${@:2}"
+  holds "lab layout ${*:2}" "$out" test "$(sed -n '2,/^--- launches/p' <<<"$(transcript)")" = "$(sed '/^$/d' <<<"$expected")"
+  lab layout "${@:2}"
+  holds "lab layout ${*:2}: values" "$out$err" \
+    test "$status$(grep -cx -- "--- equal to ref bit for bit: $n element(s)" <<<"$out")" = 03
+}
+each_input layout_shows
+
+lab layout
+holds 'lab layout: over one axis, over two, and transposed' "$out" \
+  test "$(each 'layout\] over (\[[0-9,]*\])' <<<"$out")" = '[6] [3,2] [2,3]'
+holds 'lab layout: strides' "$out" test "$(each '(t[0-9] strides=.*)' <<<"$out")" = 't5 strides=[1,3] t7 strides=[1,3]'
+holds 'lab layout: launches' "$out" test "$(each 'launches: (.*)' <<<"$out")" = '1 1 1'
+holds 'lab layout: values' "$values" has_values 3 9 5 3 7 5 4 8 7 7 6 6 6 13 10 9 10 9
+lab layout --no-fusion
+holds 'lab layout --no-fusion' "$out" test "$(each 'launches: (.*)' <<<"$out")" = '1 1 2'
+lab layout --device ref
+holds 'lab layout --device ref' "$out" test "$(each 'launches: (.*)' <<<"$out")" = '3 2 4'
+
 # --- bench ----------------------------------------------------------------------------
 
 # The transcript without times.
@@ -440,7 +484,7 @@ unset SMELT_FUSION
 # --- Wrong arguments ------------------------------------------------------------------------
 
 lab --help
-for mode in ir inplace drop 'chain N' count vec bench; do
+for mode in ir inplace drop 'chain N' count vec layout bench; do
   holds "lab --help: $mode" "$out" grep -q "^  $mode " <<<"$out"
 done
 refuses 'no mode'
