@@ -330,7 +330,7 @@ enum { MAX_UNROLL = 16 };
 
 /* A loop over [begin, end) by rounds of `n` vectors of `width`. */
 static void emit_loop(skeleton *s, int segment, const span *at, int width, int n) {
-  place places[MAX_UNROLL];
+  place places[MAX_UNROLL] = {{.width = width}};
   size_t n_steps = s->block->steps.len;
   int32_t position = sm_kir_for(s->kernel, at->begin, at->end, (int64_t)width * n);
   for (size_t i = 0; i < n_steps * (size_t)n; i++) s->locals[i] = SM_KIR_NONE;

@@ -6,8 +6,8 @@
  * nobody else holds the buffer. Otherwise it gets memory of its own, dense in the order
  * in which most bytes of the inputs of its block lie, so that transposed operands give
  * a transposed result and nothing is walked across. The *target*, if there is one, is
- * where the only result goes instead: a part of a larger one, of the block's shape. Inputs that are views
- * (core/layout.h) are read where they are. */
+ * where the only result goes instead: a part of a larger one, of the block's shape.
+ * Inputs that are views (core/layout.h) are read where they are. */
 #ifndef SM_LAUNCH_OPERANDS_H
 #define SM_LAUNCH_OPERANDS_H
 

@@ -27,8 +27,8 @@
  * a value for each task to combine; the second works on what they were combined to.
  *
  * Invariants. Arguments of a step are earlier locals of the same block. An input
- * is read at most once per block, into one local; a gathered one at any number of places. Blocks are
- * independent of each other.
+ * is read at most once per block, into one local; a gathered one at any number of
+ * places. Blocks are independent of each other.
  *
  * Half types. A result of dtype f16 or bf16 that is written is rounded once, and
  * later steps use the rounded value (in fast mode the f32). One that is not written

@@ -234,8 +234,9 @@ static void check_floats(smelt_tensor *t, size_t n, float (*expected)(size_t i))
 }
 
 static float row_number_plus_1(size_t i) {
-  return (float)(i / 4) + 1;
-} /* NOLINT(bugprone-integer-division) */
+  size_t row = i / 4;
+  return (float)row + 1;
+}
 static float doubled(size_t i) { return 2 * (float)i; }
 static float three_hundred(size_t i) { return 300 + 0 * (float)i; }
 static float five(size_t i) { return 5 + 0 * (float)i; }
@@ -285,8 +286,8 @@ TEST(fan_out_and_in) {
     parts[i] = smelt_add(smelt_slice(smelt_ref(x), &range, 1), i);
   }
   smelt_drop(x);
-  for (int n = N; n > 1; n /= 2) {
-    for (int i = 0; i < n / 2; i++) parts[i] = smelt_add(parts[2 * i], parts[2 * i + 1]);
+  for (size_t n = N; n > 1; n /= 2) {
+    for (size_t i = 0; i < n / 2; i++) parts[i] = smelt_add(parts[2 * i], parts[2 * i + 1]);
   }
   CHECK_F64(value_of(parts[0]), 2 * 2016);
   close_context(ctx);
