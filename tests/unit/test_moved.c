@@ -479,6 +479,41 @@ TEST(weak_scalars_are_no_tensors) {
   close_context(ctx);
 }
 
+/* A chain that does not repeat, so long that its kernel is tiled; what was selected first is
+ * used last, and along axis 0 a row has one place. */
+static smelt_tensor *long_chain(smelt_context *ctx, int axis) {
+  enum { ROWS = 30, COLUMNS = 70, STEPS = 120 };
+  static float items[ROWS * COLUMNS];
+  int64_t named[COLUMNS], n = axis ? COLUMNS : ROWS;
+  for (int i = 0; i < ROWS * COLUMNS; i++) items[i] = (float)i / 4096;
+  for (int64_t i = 0; i < n; i++) named[i] = (i * 37 + 5) % n - (i % 2 ? n : 0);
+  smelt_tensor *table = smelt_from_host(ctx, SMELT_F32, DIMS(ROWS, COLUMNS), items);
+  smelt_tensor *indices = smelt_from_host(ctx, SMELT_I64, DIMS(n), named);
+  smelt_tensor *first = smelt_take(smelt_ref(table), smelt_ref(indices), axis), *y = smelt_ref(first);
+  for (int step = 0; step < STEPS; step++) {
+    y = step * step % 7 < 3 ? smelt_sin(y) : smelt_tanh(smelt_add(y, step));
+    if (step % 25 == 24) y = smelt_add(y, smelt_take(smelt_ref(table), smelt_ref(indices), axis));
+    if (step % 50 == 49)
+      y = smelt_mul(y, smelt_take(smelt_ref(table), smelt_sub(smelt_ref(indices), step), axis));
+  }
+  smelt_drop(table);
+  smelt_drop(indices);
+  return smelt_sub(y, first);
+}
+
+TEST(long_kernels) {
+  for (int axis = 0; axis < 2; axis++) {
+    static float right[2100], items[2100];
+    smelt_context *ref = open_device("ref"), *cpu = open_device("cpu");
+    smelt_error err;
+    CHECK_OK(smelt_into_host(long_chain(ref, axis), SMELT_F32, right, sizeof right, &err), err);
+    CHECK_OK(smelt_into_host(long_chain(cpu, axis), SMELT_F32, items, sizeof items, &err), err);
+    for (int i = 0; i < 2100; i++) CHECK_F64(items[i], right[i]);
+    close_context(ref);
+    close_context(cpu);
+  }
+}
+
 /* Every device has kernels for them: a null device shows how many. */
 TEST(launches_of_selections) {
   smelt_context *ctx = open_device("null:metal");
@@ -495,5 +530,5 @@ TEST(launches_of_selections) {
 
 TEST_MAIN(CASE(chains_agree_with_the_model), CASE(chains_in_kernels), CASE(indices_of_every_dtype),
           CASE(take_along_axis_broadcasts), CASE(lists_are_taken_whole), CASE(lists_that_are_wrong),
-          CASE(a_list_of_one), CASE(calls_by_name), CASE(weak_scalars_are_no_tensors),
+          CASE(a_list_of_one), CASE(calls_by_name), CASE(weak_scalars_are_no_tensors), CASE(long_kernels),
           CASE(launches_of_selections))
