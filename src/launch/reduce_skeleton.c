@@ -1,101 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "launch/reduce_skeleton.h"
 
-/* --- Forms ---------------------------------------------------------------------------- */
+#include <string.h>
 
-enum {
-  MAX_LEVELS = 64,         /* more than the binary digits of any number of leaves */
-  MAX_STRIP = 1024,        /* columns: some pages of a row are read one after another */
-  SLOT_BYTES = 40 * 1024,  /* of all slots of a kernel, which lie on the thread's stack */
-  GROUP_BLOCKS = 16,       /* of rows; columns make each block a group */
-  FEW_ITEMS = 64,          /* too few to be shared out evenly */
-  MANY_ELEMENTS = 1 << 16, /* worth a second launch */
-  LOADS = 4                /* of one stream in the code: more defeat the processor's prefetching */
-};
-
-static int64_t round_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-static int64_t groups_of(const sm_reduce_form *form, const sm_reduce_extents *extents) {
-  return round_up(extents->reduced, (int64_t)form->group * SM_TREE_BLOCK);
-}
-
-static int bit_length(int64_t n) {
-  int bits = 0;
-  for (; n > 0; n /= 2) bits++;
-  return bits;
-}
-
-static int part_bytes(const sm_reduce_task *tasks, int n_tasks) {
-  int bytes = 0;
-  for (int t = 0; t < n_tasks; t++) {
-    bytes += (int)smelt_dtype_size(tasks[t].dtype);
-    if (sm_reduction_gives_index(tasks[t].reduction)) bytes += (int)sizeof(int64_t);
-  }
-  return bytes;
-}
-
-/* Of elements as wide as the widest that are combined. */
-static int choose_width(const sm_reduce_task *tasks, int n_tasks, int64_t inner, const sm_profile *profile) {
-  int size = 1;
-  for (int t = 0; t < n_tasks; t++) {
-    int own = (int)smelt_dtype_size(tasks[t].dtype);
-    size = own > size ? own : size;
-  }
-  int width = profile->vector_bytes / size;
-  while (width > 1 && width > inner) width /= 2;
-  return width < 1 ? 1 : width;
-}
-
-/* Leaves of an item's counter. Lengths that differ little share a kernel. */
-static int choose_levels(const sm_reduce_form *form, const sm_reduce_extents *extents) {
-  int64_t blocks = round_up(extents->reduced, SM_TREE_BLOCK), leaves = blocks * SM_TREE_LANES;
-  if (form->stage == SM_REDUCE_PARTIAL && blocks > form->group) leaves = (int64_t)form->group * SM_TREE_LANES;
-  if (form->stage == SM_REDUCE_COMBINE) leaves = groups_of(form, extents);
-  int levels = bit_length(leaves);
-  return levels + levels % 2;
-}
-
-static int choose_strip(const sm_reduce_form *form, int bytes, int64_t inner) {
-  int strip = MAX_STRIP;
-  while (strip > form->width && ((int64_t)strip * form->levels * bytes > SLOT_BYTES || strip / 2 >= inner))
-    strip /= 2;
-  return strip;
-}
-
-sm_reduce_form sm_reduce_choose(const sm_reduce_task *tasks, int n_tasks, const sm_reduce_extents *extents,
-                                sm_reduce_stage stage, const sm_profile *profile) {
-  bool columns = extents->inner > 1;
-  sm_reduce_form form = {
-      .stage = stage, .columns = columns || stage == SM_REDUCE_COMBINE, .width = 1, .strip = 1};
-  form.group = columns ? 1 : GROUP_BLOCKS;
-  form.levels = form.columns ? choose_levels(&form, extents) : MAX_LEVELS;
-  if (!form.columns) return form;
-  form.width = choose_width(tasks, n_tasks, extents->inner, profile);
-  form.strip = choose_strip(&form, part_bytes(tasks, n_tasks), extents->inner);
-  return form;
-}
-
-bool sm_reduce_wants_stages(const sm_reduce_extents *extents) {
-  int64_t items = extents->outer * round_up(extents->inner, MAX_STRIP);
-  return items < FEW_ITEMS && extents->reduced / GROUP_BLOCKS > SM_TREE_BLOCK &&
-         extents->reduced * items * (extents->inner < MAX_STRIP ? extents->inner : MAX_STRIP) > MANY_ELEMENTS;
-}
-
-int64_t sm_reduce_partials(const sm_reduce_form *form, const sm_reduce_extents *extents) {
-  return extents->outer * groups_of(form, extents) * extents->inner;
-}
-
-int64_t sm_reduce_work_items(const sm_reduce_form *form, const sm_reduce_extents *extents) {
-  int64_t groups = form->stage == SM_REDUCE_PARTIAL ? groups_of(form, extents) : 1;
-  return extents->outer * groups * round_up(extents->inner, form->strip);
-}
-
-void sm_reduce_size_values(const sm_reduce_form *form, const sm_reduce_extents *extents,
-                           int64_t values[SM_REDUCE_SIZES]) {
-  values[SM_REDUCE_SIZE_REDUCED] = extents->reduced;
-  values[SM_REDUCE_SIZE_INNER] = extents->inner;
-  values[SM_REDUCE_SIZE_GROUPS] = groups_of(form, extents);
-}
+/* Of one stream in the code: more defeat the processor's prefetching. */
+enum { LOADS = 4 };
 
 /* --- The kernel ------------------------------------------------------------------------- */
 
@@ -103,6 +12,10 @@ void sm_reduce_size_values(const sm_reduce_form *form, const sm_reduce_extents *
 typedef struct part {
   int32_t value, index;
 } part;
+
+static const part no_part = {SM_KIR_NONE, SM_KIR_NONE};
+
+static bool is_part(part p) { return p.value != SM_KIR_NONE; }
 
 /* Buffers for parts. */
 typedef struct part_buffers {
@@ -117,6 +30,7 @@ typedef struct skeleton {
   const sm_reduce_body *body;
   int32_t reduced, inner, groups;        /* size arguments */
   int32_t outer, group;                  /* of the item */
+  int32_t rows_before;                   /* outer * reduced */
   int32_t begin, end;                    /* its range of the reduced axis */
   part_buffers slots[SM_REDUCE_TASKS];   /* local */
   part_buffers lanes[SM_REDUCE_TASKS];   /* local, of rows: those of a block */
@@ -148,6 +62,10 @@ static int32_t constant(const skeleton *s, smelt_dtype dtype, sm_word word, int 
 }
 
 static bool gives_index(const skeleton *s, int t) { return sm_reduction_gives_index(s->tasks[t].reduction); }
+
+/* The best is the best in any order, so that with rows those that give an index keep
+ * their lanes from block to block. */
+static bool needs_tree(const skeleton *s, int t) { return s->form->columns || !gives_index(s, t); }
 
 /* --- Numbers of leaves -------------------------------------------------------------------- */
 
@@ -222,28 +140,24 @@ static void store_part(const skeleton *s, part_buffers b, int32_t at, part p) {
 
 /* --- Loops that carry a part of each task ------------------------------------------------------ */
 
-static part carry_part(const skeleton *s, part start) {
-  part p = {sm_kir_carry(s->k, start.value), SM_KIR_NONE};
-  if (start.index != SM_KIR_NONE) p.index = sm_kir_carry(s->k, start.index);
-  return p;
-}
-
-static void carry_parts(const skeleton *s, const part *start, part *carried) {
-  for (int t = 0; t < s->n; t++) carried[t] = carry_part(s, start[t]);
-}
-
-static void next_part(const skeleton *s, part carried, part next) {
-  sm_kir_next(s->k, carried.value, next.value);
-  if (next.index != SM_KIR_NONE) sm_kir_next(s->k, carried.index, next.index);
+static void carry_parts(const skeleton *s, const part *start, int n, part *carried) {
+  for (int i = 0; i < n; i++) {
+    carried[i] = start[i];
+    if (is_part(start[i])) carried[i].value = sm_kir_carry(s->k, start[i].value);
+    if (start[i].index != SM_KIR_NONE) carried[i].index = sm_kir_carry(s->k, start[i].index);
+  }
 }
 
 /* Ends the loop; `parts` are what the round has made, and become what the loop leaves. */
-static void end_parts(const skeleton *s, const part *carried, part *parts) {
-  for (int t = 0; t < s->n; t++) next_part(s, carried[t], parts[t]);
+static void end_parts(const skeleton *s, const part *carried, int n, part *parts) {
+  for (int i = 0; i < n; i++) {
+    if (is_part(parts[i])) sm_kir_next(s->k, carried[i].value, parts[i].value);
+    if (parts[i].index != SM_KIR_NONE) sm_kir_next(s->k, carried[i].index, parts[i].index);
+  }
   sm_kir_end(s->k);
-  for (int t = 0; t < s->n; t++) {
-    parts[t].value = sm_kir_result(s->k, carried[t].value);
-    if (parts[t].index != SM_KIR_NONE) parts[t].index = sm_kir_result(s->k, carried[t].index);
+  for (int i = 0; i < n; i++) {
+    if (is_part(parts[i])) parts[i].value = sm_kir_result(s->k, carried[i].value);
+    if (parts[i].index != SM_KIR_NONE) parts[i].index = sm_kir_result(s->k, carried[i].index);
   }
 }
 
@@ -254,32 +168,41 @@ static int32_t slot_position(const skeleton *s, int32_t level, int32_t column) {
   return op2(s, SM_KOP_ADD, op_number(s, SM_KOP_MUL, level, s->form->strip), column);
 }
 
+/* In each slot's row from `place` on, the part of a task combined with its own. */
+static void combine_with_slot(const skeleton *s, int32_t place, int width, part *parts) {
+  for (int t = 0; t < s->n; t++) {
+    if (is_part(parts[t])) parts[t] = combine(s, t, load_part(s, s->slots[t], place, width), parts[t]);
+  }
+}
+
 /* Adds a leaf, whose number has so many `ones` at its end. */
 static void push_leaf(const skeleton *s, int32_t ones, int32_t column, int width, const part *leaf) {
   part carried[SM_REDUCE_TASKS], parts[SM_REDUCE_TASKS];
   int32_t level = sm_kir_for(s->k, number(s, 0), ones, 1);
-  carry_parts(s, leaf, carried);
-  int32_t from = slot_position(s, level, column);
-  for (int t = 0; t < s->n; t++) parts[t] = combine(s, t, load_part(s, s->slots[t], from, width), carried[t]);
-  end_parts(s, carried, parts);
+  carry_parts(s, leaf, s->n, carried);
+  memcpy(parts, carried, sizeof parts);
+  combine_with_slot(s, slot_position(s, level, column), width, parts);
+  end_parts(s, carried, s->n, parts);
   int32_t to = slot_position(s, ones, column);
-  for (int t = 0; t < s->n; t++) store_part(s, s->slots[t], to, parts[t]);
+  for (int t = 0; t < s->n; t++) {
+    if (is_part(parts[t])) store_part(s, s->slots[t], to, parts[t]);
+  }
 }
 
 /* All parts that are left after so many leaves, from the smallest to the largest. */
 static void collect(const skeleton *s, int32_t leaves, int32_t column, int width, part *parts) {
   part carried[SM_REDUCE_TASKS], kept[SM_REDUCE_TASKS];
-  for (int t = 0; t < s->n; t++) parts[t] = neutral(s, t, width);
+  for (int t = 0; t < s->n; t++) parts[t] = needs_tree(s, t) ? neutral(s, t, width) : no_part;
   int32_t levels = op_number(s, SM_KOP_ADD, highest_one(s, leaves), 1);
   int32_t level = sm_kir_for(s->k, number(s, 0), levels, 1);
-  carry_parts(s, parts, carried);
+  carry_parts(s, parts, s->n, carried);
   int32_t is_kept = op_number(s, SM_KOP_AND, op2(s, SM_KOP_SHR, leaves, level), 1);
   (void)sm_kir_for(s->k, number(s, 0), is_kept, 1);
-  carry_parts(s, carried, kept);
-  int32_t from = slot_position(s, level, column);
-  for (int t = 0; t < s->n; t++) parts[t] = combine(s, t, load_part(s, s->slots[t], from, width), kept[t]);
-  end_parts(s, kept, parts);
-  end_parts(s, carried, parts);
+  carry_parts(s, carried, s->n, kept);
+  memcpy(parts, kept, sizeof kept);
+  combine_with_slot(s, slot_position(s, level, column), width, parts);
+  end_parts(s, kept, s->n, parts);
+  end_parts(s, carried, s->n, parts);
 }
 
 /* --- Results ------------------------------------------------------------------------------------------ */
@@ -314,9 +237,7 @@ static int32_t partial_position(const skeleton *s, int32_t group, int32_t column
   return op2(s, SM_KOP_ADD, op2(s, SM_KOP_MUL, row, s->inner), column);
 }
 
-static void finish(const skeleton *s, int32_t leaves, int32_t column, int32_t place, int width) {
-  part parts[SM_REDUCE_TASKS];
-  collect(s, leaves, place, width, parts);
+static void finish(const skeleton *s, int32_t column, int width, const part *parts) {
   if (s->form->stage != SM_REDUCE_PARTIAL) {
     give_results(s, column, width, parts);
     return;
@@ -328,103 +249,167 @@ static void finish(const skeleton *s, int32_t leaves, int32_t column, int32_t pl
 /* --- Elements ------------------------------------------------------------------------------------------- */
 
 static void get_elements(const skeleton *s, int32_t reduced, int32_t column, int width, int32_t *values) {
-  int32_t row = op2(s, SM_KOP_ADD, op2(s, SM_KOP_MUL, s->outer, s->reduced), reduced);
-  int32_t index = op2(s, SM_KOP_ADD, op2(s, SM_KOP_MUL, row, s->inner), column);
+  int32_t row = op2(s, SM_KOP_ADD, s->rows_before, reduced);
+  int32_t index = s->form->columns ? op2(s, SM_KOP_ADD, op2(s, SM_KOP_MUL, row, s->inner), column) : row;
   sm_reduce_place at = {s->outer, reduced, column, index, width};
   s->body->elements(s->body->user, s->k, &at, values);
 }
 
-/* The beginning of lanes of the tree. While they are filled, an index is the number of
- * the element in its lane, as i32. */
-static void begin_lanes(const skeleton *s, int width, part *parts) {
-  for (int t = 0; t < s->n; t++) {
-    parts[t] = (part){neutral_value(s, t, width), SM_KIR_NONE};
-    if (gives_index(s, t)) parts[t].index = constant(s, SMELT_I32, (sm_word){.bits = 0}, width);
-  }
+/* A *set* has a part in each lane of a vector. While lanes are filled, an index is the
+ * number of the element in its lane, as i32. Those that need no tree have a set for each
+ * load of a round, so that comparisons need not wait for each other. */
+enum { MAX_SETS = LOADS * SM_REDUCE_TASKS };
+
+static int count_sets(const skeleton *s, int t) { return needs_tree(s, t) ? 1 : LOADS; }
+
+static part *set_of(const skeleton *s, part *sets, int t, int load) {
+  return &sets[load % count_sets(s, t) * s->n + t];
 }
 
-/* Element number `k` (i64) of lanes. */
-static void add_to_lanes(const skeleton *s, const int32_t *values, int32_t k, int width, part *parts) {
-  for (int t = 0; t < s->n; t++) {
-    part own = {values[t], SM_KIR_NONE};
-    if (!gives_index(s, t)) {
-      parts[t] = combine(s, t, parts[t], own);
-      continue;
-    }
-    own.index = splat(s, convert(s, SM_KOP_CAST, k, SMELT_I32), width);
-    parts[t] = pick(s, is_better(s, t, parts[t].value, own.value), own, parts[t]);
-  }
+static void begin_sets(const skeleton *s, int t, int width, part *sets) {
+  part lanes = {neutral_value(s, t, width), SM_KIR_NONE};
+  if (gives_index(s, t)) lanes.index = constant(s, SMELT_I32, (sm_word){.bits = 0}, width);
+  for (int load = 0; load < count_sets(s, t); load++) *set_of(s, sets, t, load) = lanes;
 }
 
-/* From numbers in lanes to indices, `first` being those of the lanes' first elements. */
-static void end_lanes(const skeleton *s, int32_t first, int width, part *parts) {
-  for (int t = 0; t < s->n; t++) {
-    if (!gives_index(s, t)) continue;
-    int32_t number_in_lane = convert(s, SM_KOP_CAST, parts[t].index, SMELT_I64);
-    int32_t lanes = constant(s, SMELT_I64, (sm_word){.I64 = SM_TREE_LANES}, width);
-    parts[t].index = op2(s, SM_KOP_ADD, op2(s, SM_KOP_MUL, number_in_lane, lanes), first);
-  }
+static part end_sets(const skeleton *s, int t, part *sets) {
+  part lanes = sets[t];
+  for (int load = 1; load < count_sets(s, t); load++) lanes = combine(s, t, lanes, *set_of(s, sets, t, load));
+  return lanes;
+}
+
+static void no_sets(part *sets) {
+  for (int i = 0; i < MAX_SETS; i++) sets[i] = no_part;
+}
+
+/* Adds element number `k` (i64) of lanes to those of a task. */
+static part add_to_lanes(const skeleton *s, int t, part lanes, int32_t value, int32_t k, int width) {
+  part own = {value, SM_KIR_NONE};
+  if (!gives_index(s, t)) return combine(s, t, lanes, own);
+  own.index = splat(s, convert(s, SM_KOP_CAST, k, SMELT_I32), width);
+  return pick(s, is_better(s, t, lanes.value, own.value), own, lanes);
+}
+
+/* Indices of the reduced axis from numbers in lanes; the lanes' first elements are at
+ * `first`. */
+static int32_t lane_indices(const skeleton *s, int32_t numbers, int32_t first, int width) {
+  int32_t lanes = constant(s, SMELT_I64, (sm_word){.I64 = SM_TREE_LANES}, width);
+  return op2(s, SM_KOP_ADD, op2(s, SM_KOP_MUL, convert(s, SM_KOP_CAST, numbers, SMELT_I64), lanes), first);
 }
 
 /* Elements `from` to `to` of lanes, `loads` of them a round. Those of rows are 16 lanes
- * beginning at `first`, those of columns one lane of `width` columns. */
+ * whose first elements begin at `first`, those of columns one lane of `width` columns. */
 static void fill_lanes(const skeleton *s, int32_t from, int32_t to, int loads, int32_t first, int32_t column,
-                       int width, part *parts) {
-  part carried[SM_REDUCE_TASKS];
+                       int width, part *sets) {
+  part carried[MAX_SETS];
   int32_t values[SM_REDUCE_TASKS], k = sm_kir_for(s->k, from, to, loads);
-  carry_parts(s, parts, carried);
-  for (int t = 0; t < s->n; t++) parts[t] = carried[t];
+  carry_parts(s, sets, loads * s->n, carried);
+  memcpy(sets, carried, (size_t)(loads * s->n) * sizeof *sets);
   for (int load = 0; load < loads; load++) {
     int32_t own = load ? op_number(s, SM_KOP_ADD, k, load) : k;
     int32_t reduced = op2(s, SM_KOP_ADD, first, op_number(s, SM_KOP_MUL, own, SM_TREE_LANES));
     get_elements(s, reduced, column, width, values);
-    add_to_lanes(s, values, own, width, parts);
+    for (int t = 0; t < s->n; t++) {
+      part *set = set_of(s, sets, t, load);
+      *set = add_to_lanes(s, t, *set, values[t], own, width);
+    }
   }
-  end_parts(s, carried, parts);
+  end_parts(s, carried, loads * s->n, sets);
 }
 
-/* All `n` elements of lanes. */
-static void run_lanes(const skeleton *s, int32_t n, int32_t first, int32_t column, int width, part *parts) {
-  begin_lanes(s, width, parts);
-  int32_t whole = op2(s, SM_KOP_SUB, n, op_number(s, SM_KOP_FMOD, n, LOADS));
-  fill_lanes(s, number(s, 0), whole, LOADS, first, column, width, parts);
-  fill_lanes(s, whole, n, 1, first, column, width, parts);
+/* All elements `from` to `to`, several a round where most of the work is. */
+static void run_lanes(const skeleton *s, int32_t from, int32_t to, int32_t first, int32_t column, int width,
+                      part *sets) {
+  if (width >= s->form->width) {
+    int32_t rest = op_number(s, SM_KOP_FMOD, op2(s, SM_KOP_SUB, to, from), LOADS);
+    int32_t whole = op2(s, SM_KOP_SUB, to, rest);
+    fill_lanes(s, from, whole, LOADS, first, column, width, sets);
+    from = whole;
+  }
+  fill_lanes(s, from, to, 1, first, column, width, sets);
 }
 
 /* --- Rows ----------------------------------------------------------------------------------------------- */
 
-/* The last elements of a block, which fill only some lanes. */
-static void add_single_elements(const skeleton *s, int32_t from, int32_t to) {
+/* The vectors of a block. Numbers of elements in lanes count from the item's range. */
+static void fill_block(const skeleton *s, int32_t block, int32_t elements, part *sets) {
+  int32_t from = op_number(s, SM_KOP_MUL, block, SM_TREE_BLOCK / SM_TREE_LANES);
+  int32_t vectors = op_number(s, SM_KOP_TRUNC_DIV, elements, SM_TREE_LANES);
+  for (int t = 0; t < s->n; t++) {
+    if (needs_tree(s, t)) begin_sets(s, t, SM_TREE_LANES, sets);
+  }
+  run_lanes(s, from, op2(s, SM_KOP_ADD, from, vectors), s->begin, number(s, 0), SM_TREE_LANES, sets);
+}
+
+/* Puts the lanes of all tasks that need the tree, or of all others, into memory, with
+ * indices of the reduced axis. */
+static void keep_lanes(const skeleton *s, bool tree, part *sets) {
+  int32_t zero = number(s, 0);
+  for (int t = 0; t < s->n; t++) {
+    if (needs_tree(s, t) != tree) continue;
+    part lanes = end_sets(s, t, sets);
+    if (gives_index(s, t))
+      lanes.index = lane_indices(s, lanes.index, sm_kir_iota(s->k, s->begin, SM_TREE_LANES), SM_TREE_LANES);
+    store_part(s, s->lanes[t], zero, lanes);
+  }
+}
+
+/* The last elements of the range, which fill only some lanes. */
+static void add_single_elements(const skeleton *s, bool tree, int32_t from, int32_t to) {
   int32_t values[SM_REDUCE_TASKS], reduced = sm_kir_for(s->k, from, to, 1);
   get_elements(s, reduced, number(s, 0), 1, values);
   int32_t lane = op2(s, SM_KOP_SUB, reduced, from);
   for (int t = 0; t < s->n; t++) {
     part own = {values[t], gives_index(s, t) ? reduced : SM_KIR_NONE};
+    if (needs_tree(s, t) != tree) continue;
     store_part(s, s->lanes[t], lane, combine(s, t, load_part(s, s->lanes[t], lane, 1), own));
   }
   sm_kir_end(s->k);
 }
 
-static void combine_lanes(const skeleton *s, part *parts) {
+static part combine_lanes(const skeleton *s, int t) {
+  part p = no_part;
+  int32_t zero = number(s, 0);
   for (int half = SM_TREE_LANES / 2; half > 0; half /= 2) {
-    for (int t = 0; t < s->n; t++) {
-      part upper = load_part(s, s->lanes[t], number(s, half), half);
-      parts[t] = combine(s, t, load_part(s, s->lanes[t], number(s, 0), half), upper);
-      if (half > 1) store_part(s, s->lanes[t], number(s, 0), parts[t]);
-    }
+    part upper = load_part(s, s->lanes[t], number(s, half), half);
+    p = combine(s, t, load_part(s, s->lanes[t], zero, half), upper);
+    if (half > 1) store_part(s, s->lanes[t], zero, p);
+  }
+  return p;
+}
+
+/* Parts of all tasks that need the tree, or of all others, from their lanes and what is
+ * left of `elements` that begin at `first`. */
+static void close_lanes(const skeleton *s, bool tree, int32_t first, int32_t elements, part *sets,
+                        part *parts) {
+  int32_t single = op_number(s, SM_KOP_FMOD, elements, SM_TREE_LANES);
+  int32_t end = op2(s, SM_KOP_ADD, first, elements);
+  keep_lanes(s, tree, sets);
+  add_single_elements(s, tree, op2(s, SM_KOP_SUB, end, single), end);
+  for (int t = 0; t < s->n; t++) {
+    if (needs_tree(s, t) == tree) parts[t] = combine_lanes(s, t);
   }
 }
 
-static void reduce_block(const skeleton *s, int32_t first, part *parts) {
-  int32_t left = op2(s, SM_KOP_SUB, s->end, first);
-  int32_t n = op_number(s, SM_KOP_MIN, left, SM_TREE_BLOCK), zero = number(s, 0);
-  int32_t vectors = op_number(s, SM_KOP_TRUNC_DIV, n, SM_TREE_LANES);
-  run_lanes(s, vectors, first, zero, SM_TREE_LANES, parts);
-  end_lanes(s, sm_kir_iota(s->k, first, SM_TREE_LANES), SM_TREE_LANES, parts);
-  for (int t = 0; t < s->n; t++) store_part(s, s->lanes[t], zero, parts[t]);
-  int32_t done = op2(s, SM_KOP_ADD, first, op_number(s, SM_KOP_MUL, vectors, SM_TREE_LANES));
-  add_single_elements(s, done, op2(s, SM_KOP_ADD, first, n));
-  combine_lanes(s, parts);
+static bool any_needs(const skeleton *s, bool tree) {
+  bool any = false;
+  for (int t = 0; t < s->n; t++) any = any || needs_tree(s, t) == tree;
+  return any;
+}
+
+/* A block of the range. Tasks that need the tree leave no lanes. */
+static void reduce_block(const skeleton *s, int32_t block, part *sets) {
+  part parts[SM_REDUCE_TASKS];
+  int32_t first = op2(s, SM_KOP_ADD, s->begin, op_number(s, SM_KOP_MUL, block, SM_TREE_BLOCK));
+  int32_t elements = op_number(s, SM_KOP_MIN, op2(s, SM_KOP_SUB, s->end, first), SM_TREE_BLOCK);
+  fill_block(s, block, elements, sets);
+  if (!any_needs(s, true)) return;
+  for (int t = 0; t < s->n; t++) parts[t] = no_part;
+  close_lanes(s, true, first, elements, sets, parts);
+  push_leaf(s, ones_at_end(s, block), number(s, 0), 1, parts);
+  for (int t = 0; t < s->n; t++) {
+    if (needs_tree(s, t)) sets[t] = no_part;
+  }
 }
 
 /* The number of blocks of the item's range. */
@@ -434,13 +419,21 @@ static int32_t count_blocks(const skeleton *s) {
 }
 
 static void reduce_row(const skeleton *s) {
-  part parts[SM_REDUCE_TASKS];
+  part sets[MAX_SETS], carried[MAX_SETS], parts[SM_REDUCE_TASKS];
   int32_t zero = number(s, 0), blocks = count_blocks(s);
+  no_sets(sets);
+  for (int t = 0; t < s->n; t++) {
+    if (!needs_tree(s, t)) begin_sets(s, t, SM_TREE_LANES, sets);
+  }
   int32_t block = sm_kir_for(s->k, zero, blocks, 1);
-  reduce_block(s, op2(s, SM_KOP_ADD, s->begin, op_number(s, SM_KOP_MUL, block, SM_TREE_BLOCK)), parts);
-  push_leaf(s, ones_at_end(s, block), zero, 1, parts);
-  sm_kir_end(s->k);
-  finish(s, blocks, zero, zero, 1);
+  carry_parts(s, sets, MAX_SETS, carried);
+  memcpy(sets, carried, sizeof sets);
+  reduce_block(s, block, sets);
+  end_parts(s, carried, MAX_SETS, sets);
+  collect(s, blocks, zero, 1, parts);
+  int32_t elements = op2(s, SM_KOP_SUB, s->end, s->begin);
+  if (any_needs(s, false)) close_lanes(s, false, s->begin, elements, sets, parts);
+  finish(s, zero, 1, parts);
 }
 
 /* --- Columns -----------------------------------------------------------------------------------------------
@@ -457,21 +450,33 @@ typedef struct strip {
 /* What is done to `width` columns, of which `place` is the first in the strip. */
 typedef void columns_fn(const skeleton *s, const strip *at, int32_t place, int width);
 
+/* Those from `from` on that are whole pieces of `width`; the rest begins at what is
+ * returned. */
+static int32_t for_pieces(const skeleton *s, const strip *at, int32_t from, int width, columns_fn *f) {
+  int32_t rest = op_number(s, SM_KOP_FMOD, op2(s, SM_KOP_SUB, at->columns, from), width);
+  int32_t to = op2(s, SM_KOP_SUB, at->columns, rest);
+  f(s, at, sm_kir_for(s->k, from, to, width), width);
+  sm_kir_end(s->k);
+  return to;
+}
+
+/* Pieces of some vectors, then of one, then single columns. */
 static void for_columns(const skeleton *s, const strip *at, columns_fn *f) {
-  int32_t rest = op_number(s, SM_KOP_FMOD, at->columns, s->form->width);
-  int32_t whole = op2(s, SM_KOP_SUB, at->columns, rest);
-  f(s, at, sm_kir_for(s->k, number(s, 0), whole, s->form->width), s->form->width);
-  sm_kir_end(s->k);
-  if (s->form->width == 1) return;
-  f(s, at, sm_kir_for(s->k, whole, at->columns, 1), 1);
-  sm_kir_end(s->k);
+  const sm_reduce_form *form = s->form;
+  int32_t from = for_pieces(s, at, number(s, 0), form->width, f);
+  if (form->vector < form->width && form->vector > 1) from = for_pieces(s, at, from, form->vector, f);
+  if (form->width > 1) (void)for_pieces(s, at, from, 1, f);
 }
 
 static void add_lane(const skeleton *s, const strip *at, int32_t place, int width) {
-  part parts[SM_REDUCE_TASKS];
-  run_lanes(s, at->rows, at->row, op2(s, SM_KOP_ADD, at->first, place), width, parts);
-  end_lanes(s, splat(s, at->row, width), width, parts);
-  push_leaf(s, at->ones, place, width, parts);
+  part sets[MAX_SETS];
+  no_sets(sets);
+  for (int t = 0; t < s->n; t++) begin_sets(s, t, width, sets);
+  run_lanes(s, number(s, 0), at->rows, at->row, op2(s, SM_KOP_ADD, at->first, place), width, sets);
+  for (int t = 0; t < s->n; t++) {
+    if (gives_index(s, t)) sets[t].index = lane_indices(s, sets[t].index, splat(s, at->row, width), width);
+  }
+  push_leaf(s, at->ones, place, width, sets);
 }
 
 static void add_partial(const skeleton *s, const strip *at, int32_t place, int width) {
@@ -482,7 +487,9 @@ static void add_partial(const skeleton *s, const strip *at, int32_t place, int w
 }
 
 static void finish_columns(const skeleton *s, const strip *at, int32_t place, int width) {
-  finish(s, at->leaves, op2(s, SM_KOP_ADD, at->first, place), place, width);
+  part parts[SM_REDUCE_TASKS];
+  collect(s, at->leaves, place, width, parts);
+  finish(s, op2(s, SM_KOP_ADD, at->first, place), width, parts);
 }
 
 /* Digit `from` of a number as digit `to`. */
@@ -553,6 +560,7 @@ static void run_items(skeleton *s) {
   int32_t number_of_strip = s->form->columns ? take_off(s, &item, strips) : SM_KIR_NONE;
   find_range(s, &item);
   s->outer = item;
+  s->rows_before = op2(s, SM_KOP_MUL, item, s->reduced);
   if (s->form->columns) reduce_strip(s, number_of_strip);
   else reduce_row(s);
   sm_kir_end(s->k);

@@ -15,7 +15,8 @@
  * over in the end. Leaves are
  *
  *   rows       (inner is 1) blocks. Vectors hold the lanes of the tree, 16 wide on
- *              any machine; they meet in scratch memory.
+ *              any machine; they meet in scratch memory. Tasks that give an index need
+ *              no tree and keep their lanes from block to block.
  *   columns    (otherwise) lanes of blocks, in an order in which a counter combines
  *              lane l with l + 8 first. Vectors lie along the inner axis; a *strip* of
  *              columns has a row of parts in each slot, read in one pass over the 16
@@ -52,13 +53,14 @@ typedef enum sm_reduce_stage { SM_REDUCE_WHOLE, SM_REDUCE_PARTIAL, SM_REDUCE_COM
 typedef struct sm_reduce_form {
   sm_reduce_stage stage;
   bool columns;
-  int width;  /* lanes of vectors along columns */
+  int width;  /* columns side by side: some vectors */
+  int vector; /* lanes of one */
   int strip;  /* columns of a strip */
   int levels; /* slots */
   int group;  /* blocks of a group */
 } sm_reduce_form;
 
-/* The form of one stage; only the class of the extents enters it. */
+/* The form of one stage (reduce_form.c); only the class of the extents enters it. */
 sm_reduce_form sm_reduce_choose(const sm_reduce_task *tasks, int n_tasks, const sm_reduce_extents *extents,
                                 sm_reduce_stage stage, const sm_profile *profile);
 /* Whether the extents have so few results for so many elements that they are worth two

@@ -348,7 +348,8 @@ TEST(forms) {
     int64_t bytes = 0;
     sm_reduce_form f = sm_reduce_choose(p.tasks, p.n, &p.extents, (sm_reduce_stage)below(3), &profile);
     for (int t = 0; t < p.n; t++) bytes += (int64_t)smelt_dtype_size(p.dtype) + (gives_index(&p, t) ? 8 : 0);
-    CHECK(f.strip % f.width == 0 && bytes * f.strip * f.levels <= 64 * 1024);
+    CHECK(f.strip % f.width == 0 && f.width % f.vector == 0 && f.vector >= 1);
+    CHECK(f.levels == 64 || bytes * f.strip * f.levels <= 64 * 1024);
   }
   CHECK(sm_reduce_wants_stages(&(sm_reduce_extents){1, 1 << 24, 1}));
   CHECK(sm_reduce_wants_stages(&(sm_reduce_extents){1, 1 << 20, 8}));
@@ -356,5 +357,33 @@ TEST(forms) {
   CHECK(!sm_reduce_wants_stages(&(sm_reduce_extents){1, 4096, 1}));
 }
 
+/* Memory that is left, in allocations. */
+static int allocations_left;
+
+static void *allocate_some(void *user, void *ptr, size_t old, size_t size) {
+  if (size && allocations_left-- <= 0) return NULL;
+  return sm_malloc_allocator.fn(user, ptr, old, size);
+}
+
+TEST(lack_of_memory) {
+  const sm_allocator scarce = {.fn = allocate_some};
+  bool enough = false;
+  for (int most = 0; !enough; most++) {
+    problem p = all_tasks(SMELT_F32, 2, 600, 1 + 30 * (most % 2));
+    sm_reduce_body body = {&p, load_elements, store_results};
+    sm_reduce_form form = sm_reduce_choose(p.tasks, p.n, &p.extents, SM_REDUCE_WHOLE, &profile);
+    sm_kir_kernel k;
+    allocations_left = most;
+    sm_kir_init(&k, &scarce);
+    (void)sm_kir_add_buffer(&k, p.dtype, false);
+    for (int t = 0; t < p.n; t++) (void)sm_kir_add_buffer(&k, result_dtype(&p, t), true);
+    sm_reduce_kernel(&k, p.tasks, p.n, &form, &body);
+    smelt_status status = sm_kir_built(&k, NULL);
+    CHECK(status == SMELT_OK || status == SMELT_ERR_MEMORY);
+    enough = status == SMELT_OK;
+    sm_kir_free(&k);
+  }
+}
+
 TEST_MAIN(CASE(rows), CASE(columns), CASE(many_columns), CASE(long_ones), CASE(one_task_alone),
-          CASE(work_before_and_after), CASE(nothing_to_do), CASE(forms))
+          CASE(work_before_and_after), CASE(nothing_to_do), CASE(forms), CASE(lack_of_memory))
