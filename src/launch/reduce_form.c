@@ -84,7 +84,7 @@ sm_reduce_form sm_reduce_choose(const sm_reduce_task *tasks, int n_tasks, const 
 
 bool sm_reduce_wants_stages(const sm_reduce_extents *extents) {
   int64_t items = extents->outer * round_up(extents->inner, MAX_STRIP);
-  return items < FEW_ITEMS && extents->reduced > GROUP_BLOCKS * SM_TREE_BLOCK &&
+  return items < FEW_ITEMS && extents->reduced > (int64_t)GROUP_BLOCKS * SM_TREE_BLOCK &&
          extents->outer * extents->reduced * extents->inner > MANY_ELEMENTS;
 }
 

@@ -63,9 +63,12 @@ static int32_t constant(const skeleton *s, smelt_dtype dtype, sm_word word, int 
 
 static bool gives_index(const skeleton *s, int t) { return sm_reduction_gives_index(s->tasks[t].reduction); }
 
-/* The best is the best in any order, so that with rows those that give an index keep
- * their lanes from block to block. */
-static bool needs_tree(const skeleton *s, int t) { return s->form->columns || !gives_index(s, t); }
+/* The best of all is the best in any order, and only floats are rounded: with rows such
+ * tasks keep their lanes from block to block. */
+static bool needs_tree(const skeleton *s, int t) {
+  bool any_order = gives_index(s, t) || sm_kind_of(s->tasks[t].dtype) != SM_KIND_FLOAT;
+  return s->form->columns || !any_order;
+}
 
 /* --- Numbers of leaves -------------------------------------------------------------------- */
 
@@ -257,7 +260,7 @@ static void get_elements(const skeleton *s, int32_t reduced, int32_t column, int
 
 /* A *set* has a part in each lane of a vector. While lanes are filled, an index is the
  * number of the element in its lane, as i32. Those that need no tree have a set for each
- * load of a round, so that comparisons need not wait for each other. */
+ * load of a round, so that operations need not wait for each other. */
 enum { MAX_SETS = LOADS * SM_REDUCE_TASKS };
 
 static int count_sets(const skeleton *s, int t) { return needs_tree(s, t) ? 1 : LOADS; }

@@ -15,8 +15,8 @@
  * over in the end. Leaves are
  *
  *   rows       (inner is 1) blocks. Vectors hold the lanes of the tree, 16 wide on
- *              any machine; they meet in scratch memory. Tasks that give an index need
- *              no tree and keep their lanes from block to block.
+ *              any machine; they meet in scratch memory. Tasks whose result is
+ *              the same in any order keep their lanes from block to block.
  *   columns    (otherwise) lanes of blocks, in an order in which a counter combines
  *              lane l with l + 8 first. Vectors lie along the inner axis; a *strip* of
  *              columns has a row of parts in each slot, read in one pass over the 16
