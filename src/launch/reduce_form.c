@@ -74,11 +74,13 @@ sm_reduce_form sm_reduce_choose(const sm_reduce_task *tasks, int n_tasks, const 
   sm_reduce_form form = {
       .stage = stage, .columns = columns || stage == SM_REDUCE_COMBINE, .width = 1, .vector = 1, .strip = 1};
   form.group = columns ? 1 : GROUP_BLOCKS;
+  form.whole_blocks = extents->reduced % SM_TREE_BLOCK == 0;
   form.levels = form.columns ? choose_levels(&form, extents) : MAX_LEVELS;
   if (!form.columns) return form;
   form.vector = choose_vector(tasks, n_tasks, profile);
   form.width = VECTORS * form.vector;
   choose_strip(&form, part_bytes(tasks, n_tasks), extents->inner);
+  form.whole_pieces = extents->inner % form.width == 0;
   return form;
 }
 

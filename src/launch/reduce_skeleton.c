@@ -323,6 +323,10 @@ static void fill_lanes(const skeleton *s, int32_t from, int32_t to, int loads, i
 /* All elements `from` to `to`, several a round where most of the work is. */
 static void run_lanes(const skeleton *s, int32_t from, int32_t to, int32_t first, int32_t column, int width,
                       part *sets) {
+  if (width >= s->form->width && s->form->whole_blocks) {
+    fill_lanes(s, from, to, LOADS, first, column, width, sets);
+    return;
+  }
   if (width >= s->form->width) {
     int32_t rest = op_number(s, SM_KOP_FMOD, op2(s, SM_KOP_SUB, to, from), LOADS);
     int32_t whole = op2(s, SM_KOP_SUB, to, rest);
@@ -385,10 +389,12 @@ static part combine_lanes(const skeleton *s, int t) {
  * left of `elements` that begin at `first`. */
 static void close_lanes(const skeleton *s, bool tree, int32_t first, int32_t elements, part *sets,
                         part *parts) {
-  int32_t single = op_number(s, SM_KOP_FMOD, elements, SM_TREE_LANES);
-  int32_t end = op2(s, SM_KOP_ADD, first, elements);
   keep_lanes(s, tree, sets);
-  add_single_elements(s, tree, op2(s, SM_KOP_SUB, end, single), end);
+  if (!s->form->whole_blocks) {
+    int32_t single = op_number(s, SM_KOP_FMOD, elements, SM_TREE_LANES);
+    int32_t end = op2(s, SM_KOP_ADD, first, elements);
+    add_single_elements(s, tree, op2(s, SM_KOP_SUB, end, single), end);
+  }
   for (int t = 0; t < s->n; t++) {
     if (needs_tree(s, t) == tree) parts[t] = combine_lanes(s, t);
   }
@@ -404,7 +410,8 @@ static bool any_needs(const skeleton *s, bool tree) {
 static void reduce_block(const skeleton *s, int32_t block, part *sets) {
   part parts[SM_REDUCE_TASKS];
   int32_t first = op2(s, SM_KOP_ADD, s->begin, op_number(s, SM_KOP_MUL, block, SM_TREE_BLOCK));
-  int32_t elements = op_number(s, SM_KOP_MIN, op2(s, SM_KOP_SUB, s->end, first), SM_TREE_BLOCK);
+  int32_t elements = number(s, SM_TREE_BLOCK);
+  if (!s->form->whole_blocks) elements = op2(s, SM_KOP_MIN, op2(s, SM_KOP_SUB, s->end, first), elements);
   fill_block(s, block, elements, sets);
   if (!any_needs(s, true)) return;
   for (int t = 0; t < s->n; t++) parts[t] = no_part;
@@ -467,6 +474,7 @@ static int32_t for_pieces(const skeleton *s, const strip *at, int32_t from, int 
 static void for_columns(const skeleton *s, const strip *at, columns_fn *f) {
   const sm_reduce_form *form = s->form;
   int32_t from = for_pieces(s, at, number(s, 0), form->width, f);
+  if (form->whole_pieces) return;
   if (form->vector < form->width && form->vector > 1) from = for_pieces(s, at, from, form->vector, f);
   if (form->width > 1) (void)for_pieces(s, at, from, 1, f);
 }
@@ -513,9 +521,11 @@ static void find_lane(const skeleton *s, strip *at) {
   int32_t in_block =
       op2(s, SM_KOP_ADD, op_number(s, SM_KOP_MUL, block, SM_TREE_BLOCK), lane_of_leaf(s, at->leaf));
   at->row = op2(s, SM_KOP_ADD, s->begin, in_block);
+  at->rows = number(s, SM_TREE_BLOCK / SM_TREE_LANES);
+  if (s->form->whole_blocks) return;
   int32_t left = op_number(s, SM_KOP_ADD, op2(s, SM_KOP_SUB, s->end, at->row), SM_TREE_LANES - 1);
   int32_t rows = op_number(s, SM_KOP_TRUNC_DIV, op_number(s, SM_KOP_MAX, left, 0), SM_TREE_LANES);
-  at->rows = op_number(s, SM_KOP_MIN, rows, SM_TREE_BLOCK / SM_TREE_LANES);
+  at->rows = op2(s, SM_KOP_MIN, rows, at->rows);
 }
 
 static void reduce_strip(const skeleton *s, int32_t number_of_strip) {

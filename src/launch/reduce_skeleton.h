@@ -53,11 +53,12 @@ typedef enum sm_reduce_stage { SM_REDUCE_WHOLE, SM_REDUCE_PARTIAL, SM_REDUCE_COM
 typedef struct sm_reduce_form {
   sm_reduce_stage stage;
   bool columns;
-  int width;  /* columns side by side: some vectors */
-  int vector; /* lanes of one */
-  int strip;  /* columns of a strip */
-  int levels; /* slots */
-  int group;  /* blocks of a group */
+  int width;                       /* columns side by side: some vectors */
+  int vector;                      /* lanes of one */
+  int strip;                       /* columns of a strip */
+  int levels;                      /* slots */
+  int group;                       /* blocks of a group */
+  bool whole_blocks, whole_pieces; /* no block lacks an element; columns are a multiple of `width` */
 } sm_reduce_form;
 
 /* The form of one stage (reduce_form.c); only the class of the extents enters it. */
