@@ -164,6 +164,11 @@ TEST(names_line_and_column) {
       {"u = flip(t, axes=[], t)", "line 3, column 22: expected an attribute, found 't'"},
       {"u = flip(t, axes=[1.5])", "line 3, column 19: an axis is an integer below 2^63"},
       {"u = flip(t, axes=[4294967296])", "line 3, column 19: an axis is between -2^31 and 2^31 - 1"},
+      {"u = sum(t, keepdims=1)", "line 3, column 21: expected true or false, found '1'"},
+      {"u = sum(t, keepdims=false, t)", "line 3, column 28: expected an attribute, found 't'"},
+      {"u = max(t, axis=[0], axis=0)", "line 3, column 22: 'axis' is given twice"},
+      {"u = max(t, dtype=f32)", "line 3, column 12: max has no attribute 'dtype'"},
+      {"u = var(t, correction=true)", "line 3, column 23: expected a number"},
       {"u = slice(t, ranges=[1])", "line 3, column 23: expected ':', found ']'"},
       {"u = slice(t, ranges=[1:2:3:4])", "line 3, column 27: expected ']', found ':'"},
       {"u = slice(t, ranges=[-0:])", "line 3, column 22: a place is an integer below 2^63"},
@@ -240,6 +245,7 @@ static const char sample[] =
     "t3 = multiply(t1, &t1) # twice\nt4 = full(7, dtype=u8, shape=[1,2,3])\nseed 42\nexpect t3 f32[2,2] fill "
     "3 ulp 2\n"
     "t5 = slice(&t2, ranges=[1:, :-2:-1])\nt6 = permute_dims(&t2, axes=[1,-2])\nt7 = take(t5, t6, axis=-1)\n"
+    "t8 = sum(&t3, axis=[-1, 0], keepdims=true, dtype=f64)\nt9 = var(&t3, correction=1.5e0, axis=1)\n"
     "expect t4 poisoned ERR_SHAPE \"no \\\"fit\\\"\"\nexpect line \"[block] 1 op(s): *\"\nmarker "
     "\"d.read()\"\nread t3, t4\n";
 
