@@ -7,7 +7,7 @@ enum {
   MAX_LEVELS = 64,        /* more than the binary digits of any number of leaves */
   MAX_STRIP = 1024,       /* columns: some pages of a row are read one after another */
   SLOT_BYTES = 40 * 1024, /* of all slots of a kernel, which lie on the thread's stack */
-  GROUP_BLOCKS = 64,      /* of rows; columns make each block a group */
+  GROUP_BLOCKS = 64,      /* of rows; the more columns, the fewer */
   FEW_ITEMS = 64,         /* too few to be shared out evenly */
   MANY_ELEMENTS = 1 << 16 /* worth a second stage */
 };
@@ -56,6 +56,13 @@ static int choose_levels(const sm_reduce_form *form, const sm_reduce_extents *ex
   return levels + levels % 2;
 }
 
+/* About as many elements for any number of columns. */
+static int choose_group(int64_t inner) {
+  int group = GROUP_BLOCKS;
+  while (group > 1 && inner > GROUP_BLOCKS / group) group /= 2;
+  return group;
+}
+
 static bool fits(const sm_reduce_form *form, int strip, int bytes) {
   return (int64_t)strip * form->levels * bytes <= SLOT_BYTES;
 }
@@ -73,7 +80,7 @@ sm_reduce_form sm_reduce_choose(const sm_reduce_task *tasks, int n_tasks, const 
   bool columns = extents->inner > 1;
   sm_reduce_form form = {
       .stage = stage, .columns = columns || stage == SM_REDUCE_COMBINE, .width = 1, .vector = 1, .strip = 1};
-  form.group = columns ? 1 : GROUP_BLOCKS;
+  form.group = choose_group(extents->inner);
   form.whole_blocks = extents->reduced % SM_TREE_BLOCK == 0;
   form.levels = form.columns ? choose_levels(&form, extents) : MAX_LEVELS;
   if (!form.columns) return form;

@@ -16,7 +16,8 @@
  *
  *   rows       (inner is 1) blocks. Vectors hold the lanes of the tree, 16 wide on
  *              any machine; they meet in scratch memory. Tasks whose result is
- *              the same in any order keep their lanes from block to block.
+ *              the same in any order keep their lanes from block to block (those
+ *              that give an index for fewer than 2^35 elements of an item).
  *   columns    (otherwise) lanes of blocks, in an order in which a counter combines
  *              lane l with l + 8 first. Vectors lie along the inner axis; a *strip* of
  *              columns has a row of parts in each slot, read in one pass over the 16
