@@ -42,6 +42,10 @@ function(smelt_add_library name sources)
   if(SMELT_LINKER_HAS_Z_DEFS AND NOT SMELT_SANITIZE)
     target_link_options(${target}_shared PRIVATE -Wl,-z,defs)
   endif()
+  # Threads call the library when they end, so it stays once it has been opened.
+  if(NOT APPLE)
+    target_link_options(${target}_shared PRIVATE -Wl,-z,nodelete)
+  endif()
 endfunction()
 
 # smelt_link_statically(TARGET): with all our libraries that there are.

@@ -14,39 +14,15 @@
 #include "core/limits.h"
 #include "core/mode.h"
 #include "drivers/drivers.h"
+#include "launch/buffer_executor.h"
 
-/* --- The list of living contexts ------------------------------------------------------ */
-
-static struct {
-  sm_mutex lock;
-  smelt_context *first;
-} registry = {.lock = SM_MUTEX_INIT};
-
-static void enlist(smelt_context *ctx) {
-  sm_lock(&registry.lock);
-  ctx->next = registry.first;
-  registry.first = ctx;
-  sm_unlock(&registry.lock);
-}
-
-static void delist(smelt_context *ctx) {
-  sm_lock(&registry.lock);
-  smelt_context **link = &registry.first;
-  while (*link != ctx) link = &(*link)->next;
-  *link = ctx->next;
-  sm_unlock(&registry.lock);
-}
+/* --- Misuses -------------------------------------------------------------------------- */
 
 /* A log_fn that misuses references itself is told of that once, not for ever. */
 static _Thread_local bool reporting;
 
 void sm_context_report_misuse(const void *owner, const char *text) {
-  sm_lock(&registry.lock);
-  smelt_context *ctx = registry.first;
-  while (ctx && ctx != owner) ctx = ctx->next;
-  if (ctx) sm_count(&ctx->counters.misuses, 1);
-  sm_log log = ctx ? ctx->log : (sm_log){.enabled = 0};
-  sm_unlock(&registry.lock);
+  sm_log log = sm_streams_count_misuse(owner);
   if (reporting || !sm_log_on(&log, SM_LOG_MEMORY)) return;
   sm_text line;
   sm_text_init(&line, &sm_malloc_allocator);
@@ -105,21 +81,22 @@ static smelt_status init_log(smelt_context *ctx, const smelt_context_desc *desc,
   return categories ? sm_log_parse(categories, &ctx->log.enabled, err) : SMELT_OK;
 }
 
-static void release_buffer(void *self, sm_buffer *buffer) {
-  (void)self;
-  sm_buffer_drop(buffer);
-}
-
-static sm_executor make_executor(smelt_context *ctx, const smelt_context_desc *desc) {
-  if (!ctx->device.driver->runs_kernels) {
-    ctx->ops = (sm_op_executor){&ctx->device, &ctx->log, &ctx->counters};
-    return (sm_executor){.self = &ctx->ops, .run = sm_op_executor_run, .release = release_buffer};
-  }
+static smelt_status init_executor(smelt_context *ctx, const smelt_context_desc *desc, sm_executor *out,
+                                  smelt_error *err) {
   int64_t max_ops = desc->max_ops ? desc->max_ops : SM_MAX_KERNEL_OPS;
   int capped = max_ops < INT_MAX ? (int)max_ops : INT_MAX;
-  sm_fused_executor_init(&ctx->fused, &ctx->device, &ctx->log, &ctx->counters,
-                         (sm_fused_options){capped, desc->max_ops != 0, ctx->fusion, ctx->mode});
-  return (sm_executor){.self = &ctx->fused, .run = sm_fused_executor_run, .release = release_buffer};
+  ctx->ops = (sm_op_executor){&ctx->device, &ctx->log, &ctx->counters};
+  *out = sm_buffer_executor(&ctx->ops, sm_op_executor_run);
+  if (!ctx->device.driver->runs_kernels) return SMELT_OK;
+  if (!sm_fused_executor_init(&ctx->fused, &ctx->device, &ctx->log, &ctx->counters,
+                              (sm_fused_options){capped, desc->max_ops != 0, ctx->fusion, ctx->mode}))
+    return sm_error_memory(err, "a lock");
+  *out = sm_buffer_executor(&ctx->fused, sm_fused_executor_run);
+  return SMELT_OK;
+}
+
+static void free_executor(smelt_context *ctx) {
+  if (ctx->device.driver->runs_kernels) sm_fused_executor_free(&ctx->fused);
 }
 
 /* "fusion<cpu<llvm>>", "cpu<llvm>", "ref". */
@@ -130,27 +107,30 @@ static void name_device(smelt_context *ctx) {
   (void)snprintf(ctx->name, sizeof ctx->name, format, driver->name, detail);
 }
 
-static smelt_status init_stream(smelt_context *ctx, const smelt_context_desc *desc, smelt_error *err) {
-  sm_stream_options options = {
-      .max_ops = desc->max_segment_ops ? desc->max_segment_ops : SM_MAX_SEGMENT_OPS,
-      .max_bytes = sm_os_memory() / 4,
+static smelt_status init_streams(smelt_context *ctx, const smelt_context_desc *desc, smelt_error *err) {
+  ctx->streams = (sm_streams){
+      .allocator = &ctx->allocator,
+      .log = &ctx->log,
+      .counters = &ctx->counters,
+      .options = {.max_ops = desc->max_segment_ops ? desc->max_segment_ops : SM_MAX_SEGMENT_OPS,
+                  .max_bytes = sm_os_memory() / 4},
+      .seed = desc->seed,
+      .owner = ctx,
   };
-  if (!sm_stream_init(&ctx->stream, &ctx->allocator, &ctx->log, &ctx->counters, make_executor(ctx, desc),
-                      options)) {
-    return sm_error_memory(err, "a lock");
-  }
-  ctx->stream.owner = ctx;
-  ctx->stream.seed = desc->seed;
-  return SMELT_OK;
+  SM_TRY(init_executor(ctx, desc, &ctx->streams.executor, err));
+  if (sm_streams_open(&ctx->streams)) return SMELT_OK;
+  free_executor(ctx);
+  return sm_error_memory(err, "a lock");
 }
 
 static smelt_status init_context(smelt_context *ctx, const smelt_context_desc *desc, smelt_error *err) {
+  sm_reference_handle_forks();
   SM_TRY(init_log(ctx, desc, err));
   SM_TRY(find_fusion(desc, &ctx->fusion, err));
   SM_TRY(init_mode(ctx, desc, err));
   const char *device = desc->device ? desc->device : "cpu";
   SM_TRY(sm_device_open(&ctx->device, device, sm_drivers, &ctx->allocator, &ctx->log, err));
-  smelt_status status = init_stream(ctx, desc, err);
+  smelt_status status = init_streams(ctx, desc, err);
   if (status != SMELT_OK) sm_device_close(&ctx->device);
   return status;
 }
@@ -171,11 +151,20 @@ smelt_context *smelt_context_create(const smelt_context_desc *desc, smelt_error 
     return NULL;
   }
   name_device(ctx);
-  enlist(ctx);
   return ctx;
 }
 
 /* --- Destruction -------------------------------------------------------------------------------- */
+
+static void describe_leaks_of(const sm_stream *s, const char **separator, sm_text *text) {
+  for (const sm_tensor *t = s->tensors; t; t = t->next) {
+    char shape[SM_SHAPE_TEXT];
+    if (!atomic_load(&t->refs)) continue;
+    sm_text_addf(text, "%st%" PRIu64 " %s made by %s", *separator, t->id,
+                 sm_shape_text(shape, t->dtype, &t->shape), t->origin);
+    *separator = ", ";
+  }
+}
 
 /* "2 references leaked: t5 f32[2,2] made by exp, t7 f32[3] made by from_host" */
 static smelt_status describe_leaks(const smelt_context *ctx, smelt_error *err) {
@@ -184,13 +173,8 @@ static smelt_status describe_leaks(const smelt_context *ctx, smelt_error *err) {
   sm_text text;
   sm_text_init(&text, &ctx->allocator);
   const char *separator = ": ";
-  for (const sm_tensor *t = ctx->stream.tensors; t; t = t->next) {
-    char shape[SM_SHAPE_TEXT];
-    if (!atomic_load(&t->refs)) continue;
-    sm_text_addf(&text, "%st%" PRIu64 " %s made by %s", separator, t->id,
-                 sm_shape_text(shape, t->dtype, &t->shape), t->origin);
-    separator = ", ";
-  }
+  for (const sm_stream *s = atomic_load(&ctx->streams.first); s; s = s->next)
+    describe_leaks_of(s, &separator, &text);
   smelt_status status =
       sm_error_set(err, SMELT_ERR_LEAK, "%" PRIu64 " reference%s leaked%s", n, n == 1 ? "" : "s", text.data);
   sm_text_free(&text);
@@ -199,34 +183,44 @@ static smelt_status describe_leaks(const smelt_context *ctx, smelt_error *err) {
 
 smelt_status smelt_context_destroy(smelt_context *ctx, smelt_error *err) {
   if (!ctx) return SMELT_OK;
-  if (sm_thread_inside()) {
+  if (sm_thread_self()->inside) {
     return sm_error_set(err, SMELT_ERR_REENTRANT, "smelt_context_destroy was called from inside a callback");
   }
   smelt_error leaks;
+  sm_streams_close(&ctx->streams);
   smelt_status status = describe_leaks(ctx, &leaks);
   if (status != SMELT_OK && sm_log_on(&ctx->log, SM_LOG_MEMORY)) sm_log_line(&ctx->log, leaks.text);
   if (status != SMELT_OK && err) *err = leaks;
   sm_reference_forget(ctx, "context_destroy");
-  delist(ctx);
-  sm_stream_free(&ctx->stream);
-  if (ctx->device.driver->runs_kernels) sm_fused_executor_free(&ctx->fused);
+  sm_streams_free(&ctx->streams);
+  free_executor(ctx);
   sm_device_close(&ctx->device);
   sm_allocator allocator = ctx->allocator;
   sm_free(&allocator, ctx, sizeof *ctx);
   return status;
 }
 
-/* --- Queries --------------------------------------------------------------------------------------- */
+/* --- The calling thread's stream ---------------------------------------------------------------------- */
+
+sm_stream *sm_context_stream(smelt_context *ctx, smelt_error *err) {
+  sm_stream *s = sm_streams_mine(&ctx->streams);
+  if (!s) sm_error_memory(err, "a stream");
+  return s;
+}
 
 smelt_status smelt_sync(smelt_context *ctx, smelt_error *err) {
   if (!ctx) return sm_error_set(err, SMELT_ERR_ARGUMENT, "smelt_sync: the context is NULL");
-  return sm_stream_flush(&ctx->stream, err);
+  sm_stream *s = sm_context_stream(ctx, err);
+  return s ? sm_stream_flush(s, err) : SMELT_ERR_MEMORY;
 }
 
 smelt_status smelt_seed(smelt_context *ctx, uint64_t seed) {
   if (!ctx) return SMELT_ERR_ARGUMENT;
-  return sm_stream_seed(&ctx->stream, seed);
+  sm_stream *s = sm_context_stream(ctx, NULL);
+  return s ? sm_stream_seed(s, seed) : SMELT_ERR_MEMORY;
 }
+
+/* --- Queries --------------------------------------------------------------------------------------- */
 
 const char *smelt_device_name(const smelt_context *ctx) { return ctx ? ctx->name : "none"; }
 
@@ -235,7 +229,7 @@ smelt_status smelt_context_counters(const smelt_context *ctx, smelt_counters *ou
   const sm_counters *c = &ctx->counters;
   *out = (smelt_counters){
       .size = sizeof *out,
-      .operations = atomic_load(&c->operations),
+      .operations = sm_streams_operations(&ctx->streams),
       .segments = atomic_load(&c->segments),
       .launches = atomic_load(&c->launches),
       .kernels_compiled = atomic_load(&c->kernels_compiled),

@@ -47,7 +47,9 @@ static smelt_status upload(sm_buffer *buffer, smelt_dtype dtype, const void *dat
 static smelt_status make_input(smelt_context *ctx, smelt_dtype dtype, const sm_shape *shape,
                                sm_buffer *buffer, const char *origin, smelt_tensor **out, smelt_error *err) {
   sm_tensor *t;
-  SM_TRY(sm_stream_input(&ctx->stream, dtype, shape, buffer, origin, &t, err));
+  sm_stream *s = sm_context_stream(ctx, err);
+  if (!s) return SMELT_ERR_MEMORY;
+  SM_TRY(sm_stream_input(s, dtype, shape, buffer, origin, &t, err));
   *out = sm_reference_create((sm_target){.kind = SM_TARGET_TENSOR, .tensor = t});
   return SMELT_OK;
 }

@@ -74,28 +74,36 @@ static smelt_tensor *record_scalars(const taken_call *call) {
 
 /* --- Tensors ------------------------------------------------------------------------------ */
 
-/* The stream all tensor operands belong to, or that of `ctx`; NULL with an
- * error if there is none or they differ. */
-static sm_stream *common_stream(smelt_context *ctx, const taken_call *call, smelt_error *err) {
+/* The streams of the context that all tensor operands belong to, or `ctx`; NULL with
+ * an error if there is none or they differ. */
+static sm_streams *common_streams(smelt_context *ctx, const taken_call *call, smelt_error *err) {
   const sm_op_row *row = sm_op_row_of(call->code);
-  sm_stream *stream = ctx ? &ctx->stream : NULL;
+  sm_streams *common = ctx ? &ctx->streams : NULL;
   for (int i = 0; i < call->n; i++) {
     if (call->targets[i].kind != SM_TARGET_TENSOR) continue;
-    sm_stream *own = call->targets[i].tensor->stream;
-    if (!stream) stream = own;
-    if (stream != own) {
+    sm_streams *own = call->targets[i].tensor->stream->set;
+    if (!common) common = own;
+    if (common != own) {
       sm_error_set(err, SMELT_ERR_DEVICE, "%s: the operands belong to different contexts", row->name);
       return NULL;
     }
   }
   const char *missing = sm_op_creates(row) ? "the context is NULL" : "no operand is a tensor";
-  if (!stream) sm_error_set(err, SMELT_ERR_ARGUMENT, "%s: %s", row->name, missing);
+  if (!common) sm_error_set(err, SMELT_ERR_ARGUMENT, "%s: %s", row->name, missing);
+  return common;
+}
+
+/* Where the call is recorded; NULL with an error. */
+static sm_stream *stream_for(smelt_context *ctx, const taken_call *call, smelt_error *err) {
+  sm_streams *common = common_streams(ctx, call, err);
+  sm_stream *stream = common ? sm_streams_mine(common) : NULL;
+  if (common && !stream) sm_error_memory(err, "a stream");
   return stream;
 }
 
 static smelt_tensor *record_tensors(smelt_context *ctx, taken_call *call) {
   smelt_error err;
-  sm_stream *stream = common_stream(ctx, call, &err);
+  sm_stream *stream = stream_for(ctx, call, &err);
   if (!stream) {
     release_from(call, 0);
     return poisoned(&err);

@@ -30,7 +30,8 @@ static struct {
   _Atomic(slot *) chunks[CHUNKS]; /* chunk k has FIRST_CHUNK << k slots */
   _Atomic uint32_t used;          /* slots handed out at least once, slot 0 included */
   uint32_t free_head, free_tail, n_free;
-} table = {.lock = SM_MUTEX_INIT, .used = 1};
+  pthread_once_t once; /* the fork handler knows of the lock */
+} table = {.once = PTHREAD_ONCE_INIT, .lock = SM_MUTEX_INIT(SM_LOCK_REFERENCES), .used = 1};
 
 /* The slot of that number, NULL if its chunk does not exist. */
 static slot *slot_at(uint32_t index) {
@@ -98,13 +99,13 @@ static void describe(slot *s, sm_target target) {
   s->taker = NULL;
   s->tensor_id = t ? t->id : 0;
   s->origin = t ? t->origin : NULL;
-  s->owner = t ? t->stream->owner : NULL;
+  s->owner = t ? t->stream->set->owner : NULL;
 }
 
 /* The lock is held, so that adding needs no atomic operation of its own. */
 static void count_reference(sm_target target, uint64_t change) {
   if (target.kind != SM_TARGET_TENSOR) return;
-  _Atomic uint64_t *count = &target.tensor->stream->counters->live_references;
+  _Atomic uint64_t *count = &target.tensor->stream->set->counters->live_references;
   atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + change,
                         memory_order_relaxed);
 }
@@ -228,6 +229,10 @@ smelt_status sm_reference_peek(const smelt_tensor *token, const char *user, sm_t
   if (err) *err = stale;
   return SMELT_ERR_STALE;
 }
+
+static void enlist_lock(void) { sm_mutex_enlist(&table.lock); }
+
+void sm_reference_handle_forks(void) { (void)pthread_once(&table.once, enlist_lock); }
 
 /* Owners are forgotten too: their address may become another context's. */
 void sm_reference_forget(const void *owner, const char *taker) {

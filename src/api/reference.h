@@ -20,7 +20,7 @@
 #include "base/cause.h"
 #include "core/scalar.h"
 #include "smelt/tensor.h"
-#include "stream/stream.h"
+#include "stream/streams.h"
 
 typedef enum sm_target_kind { SM_TARGET_TENSOR, SM_TARGET_SCALAR, SM_TARGET_POISON } sm_target_kind;
 
@@ -49,7 +49,10 @@ void sm_target_release(sm_target target);
  * token gives ERR_STALE, counted and logged like a stale take. */
 smelt_status sm_reference_peek(const smelt_tensor *token, const char *user, sm_target *out, smelt_error *err);
 
-/* Makes every token of tensors that belong to `owner` (stream->owner) stale.
+/* Has the fork handler know of the table. */
+void sm_reference_handle_forks(void);
+
+/* Makes every token of tensors that belong to `owner` (stream->set->owner) stale.
  * Called when a context is destroyed. */
 void sm_reference_forget(const void *owner, const char *taker);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Counters of one context. Every module adds to its own; the public
- * smelt_counters is filled from here. */
+ * smelt_counters is filled from here, but for operations, which streams count. */
 #ifndef SM_BASE_COUNTERS_H
 #define SM_BASE_COUNTERS_H
 
@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 typedef struct sm_counters {
-  _Atomic uint64_t operations, segments, launches, kernels_compiled;
+  _Atomic uint64_t segments, launches, kernels_compiled;
   _Atomic uint64_t explorations, plan_hits, guard_misses;
   _Atomic uint64_t bytes_read, bytes_written, in_place_writes, misuses, live_references;
 } sm_counters;

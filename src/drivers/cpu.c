@@ -43,7 +43,7 @@ static void fill_profile(sm_cpu_device *cpu) {
 static smelt_status open_parts(sm_device *device, sm_cpu_device *cpu, smelt_error *err) {
   SM_TRY(sm_pool_create(device->allocator, NULL, &cpu->pool, err));
   SM_TRY(sm_host_pool_create(device->allocator, NULL, &cpu->memory, err));
-  if (!sm_mutex_init(&cpu->lock)) return sm_error_memory(err, "a lock");
+  if (!sm_mutex_init(&cpu->lock, SM_LOCK_DRIVER)) return sm_error_memory(err, "a lock");
   return SMELT_OK;
 }
 

@@ -20,17 +20,11 @@ static smelt_status need_level(const sm_device *device, smelt_error *err) {
   return sm_error_set(err, SMELT_ERR_UNSUPPORTED, "no code is generated for this processor's vectors");
 }
 
-/* Opens libLLVM at the first call. The lock is held. */
-static smelt_status need_llvm(sm_device *device, smelt_error *err) {
-  sm_cpu_device *cpu = device->state;
-  if (!cpu->llvm_tried) {
-    cpu->llvm_tried = true;
-    if (sm_llvm_open(&cpu->llvm, &cpu->refusal) != SMELT_OK) {
-      log_line(device, "interpreter: %s%s", cpu->refusal.text, "");
-    }
-  }
-  if (cpu->llvm.handle) return SMELT_OK;
-  return sm_error_set(err, SMELT_ERR_UNSUPPORTED, "%s", cpu->refusal.text);
+/* Opens libLLVM at the first call: true if that is this one, and fails. The lock is held. */
+static bool fail_to_open_llvm(sm_cpu_device *cpu) {
+  if (cpu->llvm_tried) return false;
+  cpu->llvm_tried = true;
+  return sm_llvm_open(&cpu->llvm, &cpu->refusal) != SMELT_OK;
 }
 
 static smelt_status generate(sm_device *device, const sm_kir_kernel *ir, sm_object *out, smelt_error *err) {
@@ -48,17 +42,20 @@ static smelt_status generate(sm_device *device, const sm_kir_kernel *ir, sm_obje
   return status;
 }
 
-static smelt_status need_llvm_locked(sm_device *device, smelt_error *err) {
+/* What it finds out does not change any more. */
+static smelt_status need_llvm(sm_device *device, smelt_error *err) {
   sm_cpu_device *cpu = device->state;
   sm_lock(&cpu->lock);
-  smelt_status status = need_llvm(device, err);
+  bool refused_now = fail_to_open_llvm(cpu);
   sm_unlock(&cpu->lock);
-  return status;
+  if (refused_now) log_line(device, "interpreter: %s%s", cpu->refusal.text, "");
+  if (cpu->llvm.handle) return SMELT_OK;
+  return sm_error_set(err, SMELT_ERR_UNSUPPORTED, "%s", cpu->refusal.text);
 }
 
 static smelt_status compile(sm_device *device, const sm_kir_kernel *ir, sm_object *out, smelt_error *err) {
   SM_TRY(need_level(device, err));
-  SM_TRY(need_llvm_locked(device, err));
+  SM_TRY(need_llvm(device, err));
   return generate(device, ir, out, err);
 }
 
@@ -91,7 +88,7 @@ void sm_cpu_describe(sm_device *device, sm_text *text) {
   const sm_cpu_device *cpu = device->state;
   smelt_error why;
   sm_text_addf(text, "%s, %d thread(s), ", sm_cpu_level_name(cpu->level), sm_pool_threads(cpu->pool));
-  if (need_level(device, &why) == SMELT_OK && need_llvm_locked(device, &why) == SMELT_OK) {
+  if (need_level(device, &why) == SMELT_OK && need_llvm(device, &why) == SMELT_OK) {
     sm_text_addf(text, "code by %s", cpu->llvm.name);
   } else {
     sm_text_addf(text, "interpreter: %s", why.text);

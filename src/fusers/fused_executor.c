@@ -6,26 +6,34 @@
 
 /* What the plan cache holds: a plan and its clusters' blocks. */
 typedef struct fused_plan {
+  _Atomic uint32_t refs; /* the cache's and those of jobs that run it */
   const sm_allocator *allocator;
   sm_plan plan;
-  void **blocks; /* by cluster; NULL until it is run */
+  _Atomic(void *) *blocks; /* by cluster; NULL until it is run */
 } fused_plan;
 
-static void discard_plan(void *plan) {
+static void retain_plan(void *plan) { atomic_fetch_add(&((fused_plan *)plan)->refs, 1); }
+
+static void release_plan(void *plan) {
   fused_plan *p = plan;
+  if (atomic_fetch_sub(&p->refs, 1) != 1) return;
   for (int i = 0; p->blocks && i < p->plan.n_clusters; i++) {
-    if (p->blocks[i]) p->plan.clusters[i].fuser->discard(p->blocks[i], p->allocator);
+    void *block = atomic_load(&p->blocks[i]);
+    if (block) p->plan.clusters[i].fuser->discard(block, p->allocator);
   }
   sm_plan_free(&p->plan);
   sm_free(p->allocator, p, sizeof *p);
 }
 
-void sm_fused_executor_init(sm_fused_executor *e, sm_device *device, const sm_log *log, sm_counters *counters,
+bool sm_fused_executor_init(sm_fused_executor *e, sm_device *device, const sm_log *log, sm_counters *counters,
                             sm_fused_options options) {
-  sm_kernel_table_init(&e->kernels, device, log, counters);
-  sm_plan_cache_init(&e->plans, device->allocator, counters, discard_plan);
-  sm_arena_init(&e->scratch, device->allocator);
-  e->env = (sm_launch_env){device, log, counters, &e->kernels, &e->scratch};
+  sm_plan_sharing sharing = {retain_plan, release_plan};
+  if (!sm_kernel_table_init(&e->kernels, device, log, counters)) return false;
+  if (!sm_plan_cache_init(&e->plans, device->allocator, counters, sharing)) {
+    sm_kernel_table_free(&e->kernels);
+    return false;
+  }
+  e->env = (sm_launch_env){device, log, counters, &e->kernels, NULL};
   e->options = (sm_plan_options){
       .fusers = sm_builtin_fusers,
       .limits = {.max_ops = options.max_ops,
@@ -34,12 +42,12 @@ void sm_fused_executor_init(sm_fused_executor *e, sm_device *device, const sm_lo
       .fusion = options.fusion,
   };
   e->mode = options.mode;
+  return true;
 }
 
 void sm_fused_executor_free(sm_fused_executor *e) {
   sm_plan_cache_free(&e->plans);
   sm_kernel_table_free(&e->kernels);
-  sm_arena_free(&e->scratch);
 }
 
 /* --- Causes ------------------------------------------------------------------------------ */
@@ -75,6 +83,14 @@ static void log_block(const sm_fused_executor *e, const sm_job *job, const sm_cl
   sm_log_text(e->env.log, &text);
 }
 
+/* Runs a block with what is the job's own. */
+static smelt_status run_on_job(const sm_fused_executor *e, sm_job *job, const sm_fuser *fuser, void *block,
+                               const sm_block_run *run, smelt_error *err) {
+  sm_launch_env env = e->env;
+  env.scratch = &job->scratch;
+  return fuser->run(&env, block, run, err);
+}
+
 /* A block that serves once. */
 static smelt_status finish_and_run(sm_fused_executor *e, sm_job *job, const sm_fuser *fuser,
                                    const uint32_t *op, smelt_error *err) {
@@ -82,7 +98,7 @@ static smelt_status finish_and_run(sm_fused_executor *e, sm_job *job, const sm_f
   const sm_allocator *allocator = e->env.device->allocator;
   SM_TRY(fuser->finish(job->segment, op, 1, NULL, e->mode, allocator, &block, err));
   sm_block_run run = {.segment = job->segment, .buffers = job->buffers};
-  smelt_status status = fuser->run(&e->env, block, &run, err);
+  smelt_status status = run_on_job(e, job, fuser, block, &run, err);
   fuser->discard(block, allocator);
   return status;
 }
@@ -116,17 +132,30 @@ static void refuse_cluster(const sm_fused_executor *e, sm_job *job, const sm_clu
   sm_cause_drop(cause);
 }
 
-/* The cluster's block, made when it is first run. */
+/* The cluster's block, made when it is first run; of two threads that make it one gives
+ * its own up. */
+static smelt_status get_block(const sm_fused_executor *e, const sm_job *job, fused_plan *plan, int cluster,
+                              void **out, smelt_error *err) {
+  const sm_cluster *c = &plan->plan.clusters[cluster];
+  const sm_allocator *allocator = e->env.device->allocator;
+  void *first = atomic_load_explicit(&plan->blocks[cluster], memory_order_acquire), *block;
+  *out = first;
+  if (first) return SMELT_OK;
+  SM_TRY(
+      c->fuser->finish(job->segment, c->ops, c->n_ops, plan->plan.written, e->mode, allocator, &block, err));
+  bool kept = atomic_compare_exchange_strong(&plan->blocks[cluster], &first, block);
+  if (!kept) c->fuser->discard(block, allocator);
+  *out = kept ? block : first;
+  return SMELT_OK;
+}
+
 static smelt_status run_block(sm_fused_executor *e, sm_job *job, fused_plan *plan, int cluster,
                               smelt_error *err) {
   const sm_cluster *c = &plan->plan.clusters[cluster];
-  void **block = &plan->blocks[cluster];
-  if (!*block) {
-    SM_TRY(c->fuser->finish(job->segment, c->ops, c->n_ops, plan->plan.written, e->mode,
-                            e->env.device->allocator, block, err));
-  }
+  void *block;
+  SM_TRY(get_block(e, job, plan, cluster, &block, err));
   sm_block_run run = {job->segment, job->buffers, c->dying, c->n_dying};
-  return c->fuser->run(&e->env, *block, &run, err);
+  return run_on_job(e, job, c->fuser, block, &run, err);
 }
 
 static void run_whole(sm_fused_executor *e, sm_job *job, fused_plan *plan, int cluster) {
@@ -205,33 +234,34 @@ static smelt_status make_plan(const sm_fused_executor *e, const sm_job *job, fus
   fused_plan *plan = sm_calloc(allocator, 1, sizeof *plan);
   *out = plan;
   if (!plan) return sm_error_memory(err, "a plan");
+  atomic_init(&plan->refs, 1);
   plan->allocator = allocator;
   smelt_status status = sm_plan_make(job->segment, &e->options, allocator, &plan->plan, err);
   if (status == SMELT_OK) {
     plan->blocks = sm_arena_zalloc(&plan->plan.arena, (size_t)plan->plan.n_clusters, sizeof *plan->blocks);
     if (!plan->blocks) status = sm_error_memory(err, "a plan");
   }
-  if (status != SMELT_OK) discard_plan(plan);
+  if (status != SMELT_OK) release_plan(plan);
   return status;
 }
 
-/* A plan that the cache has no memory for serves once. */
-static void explore_and_run(sm_fused_executor *e, sm_job *job, bool known) {
-  smelt_error err;
-  fused_plan *plan;
-  if (make_plan(e, job, &plan, &err) != SMELT_OK) {
-    fail_segment(job, &err);
-    return;
-  }
-  bool kept = known && sm_plan_cache_add(&e->plans, job->segment, plan);
-  run_plan(e, job, plan);
-  if (!kept) discard_plan(plan);
+/* A plan that the cache does not keep serves once. */
+static smelt_status find_or_make_plan(sm_fused_executor *e, sm_job *job, fused_plan **out, smelt_error *err) {
+  *out = sm_plan_cache_find(&e->plans, job->segment, &job->key);
+  if (*out) return SMELT_OK;
+  SM_TRY(make_plan(e, job, out, err));
+  (void)sm_plan_cache_add(&e->plans, job->segment, &job->key, *out);
+  return SMELT_OK;
 }
 
 void sm_fused_executor_run(void *self, sm_job *job) {
   sm_fused_executor *e = self;
-  bool known;
-  fused_plan *plan = sm_plan_cache_find(&e->plans, job->segment, &known);
-  if (plan) run_plan(e, job, plan);
-  else explore_and_run(e, job, known);
+  fused_plan *plan;
+  smelt_error err;
+  if (find_or_make_plan(e, job, &plan, &err) != SMELT_OK) {
+    fail_segment(job, &err);
+    return;
+  }
+  run_plan(e, job, plan);
+  release_plan(plan);
 }

@@ -3,7 +3,10 @@
  * The fusing executor: a stream's executor for devices that run kernels. Plans
  * the segment, unless it has a plan already, then runs its clusters in order. A cluster that fails poisons
  * what it was to write; what depends on it inherits the cause; everything else
- * goes on. With fusion off every record is a cluster of its own. */
+ * goes on. With fusion off every record is a cluster of its own.
+ *
+ * Any number of threads run jobs at once. They share plans, with the blocks of their
+ * clusters, and kernels; what they need for themselves is in the job. */
 #ifndef SM_FUSERS_FUSED_EXECUTOR_H
 #define SM_FUSERS_FUSED_EXECUTOR_H
 
@@ -16,7 +19,6 @@ typedef struct sm_fused_executor {
   sm_launch_env env;
   sm_kernel_table kernels;
   sm_plan_cache plans;
-  sm_arena scratch;
   sm_plan_options options;
   smelt_mode mode;
 } sm_fused_executor;
@@ -28,7 +30,8 @@ typedef struct sm_fused_options {
   smelt_mode mode;
 } sm_fused_options;
 
-void sm_fused_executor_init(sm_fused_executor *e, sm_device *device, const sm_log *log, sm_counters *counters,
+/* False if locks cannot be made. */
+bool sm_fused_executor_init(sm_fused_executor *e, sm_device *device, const sm_log *log, sm_counters *counters,
                             sm_fused_options options);
 void sm_fused_executor_free(sm_fused_executor *e);
 

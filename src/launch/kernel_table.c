@@ -6,26 +6,70 @@
 
 #include "base/error.h"
 
-void sm_kernel_table_init(sm_kernel_table *table, sm_device *device, const sm_log *log,
+bool sm_kernel_table_init(sm_kernel_table *table, sm_device *device, const sm_log *log,
                           sm_counters *counters) {
   *table = (sm_kernel_table){.device = device, .log = log, .counters = counters};
+  return sm_mutex_init(&table->lock, SM_LOCK_KERNELS);
+}
+
+static void free_entry(const sm_kernel_table *table, sm_kernel_entry *entry) {
+  if (entry->kernel) table->device->driver->release(table->device, entry->kernel);
+  sm_free(table->device->allocator, entry, sizeof *entry);
 }
 
 void sm_kernel_table_free(sm_kernel_table *table) {
-  for (size_t i = 0; i < table->entries.len; i++) {
-    sm_kernel_entry *entry = table->entries.items[i];
-    if (entry->kernel) table->device->driver->release(table->device, entry->kernel);
-    sm_free(table->device->allocator, entry, sizeof *entry);
-  }
+  for (size_t i = 0; i < table->entries.len; i++) free_entry(table, table->entries.items[i]);
   sm_vec_free(table->device->allocator, &table->entries);
+  sm_mutex_destroy(&table->lock);
 }
 
-static const sm_kernel_entry *find(const sm_kernel_table *table, sm_hash hash) {
-  for (size_t i = 0; i < table->entries.len; i++) {
-    if (sm_hash_equal(table->entries.items[i]->hash, hash)) return table->entries.items[i];
+/* --- Entries: with the lock ---------------------------------------------------------- */
+
+static size_t find(const sm_kernel_table *table, sm_hash hash) {
+  size_t i = 0;
+  while (i < table->entries.len && !sm_hash_equal(table->entries.items[i]->hash, hash)) i++;
+  return i;
+}
+
+static void remove_at(sm_kernel_table *table, size_t i) {
+  table->entries.items[i] = table->entries.items[--table->entries.len];
+}
+
+/* The entry that was made, perhaps after a wait, or NULL. One that a thread was making when the
+ * process was forked is never finished in the child. */
+static sm_kernel_entry *find_made(sm_kernel_table *table, sm_hash hash) {
+  for (size_t i; (i = find(table, hash)) < table->entries.len;) {
+    sm_kernel_entry *entry = table->entries.items[i];
+    if (!entry->making) return entry;
+    if (entry->process == sm_thread_process()) sm_event_wait(&table->made, &table->lock);
+    else remove_at(table, i);
   }
   return NULL;
 }
+
+static bool add(sm_kernel_table *table, sm_kernel_entry *entry) {
+  return sm_vec_push(table->device->allocator, &table->entries, entry);
+}
+
+/* The entry for `fresh->hash`: one that exists or `fresh`, for the caller to make. NULL
+ * without memory. */
+static sm_kernel_entry *find_or_add(sm_kernel_table *table, sm_kernel_entry *fresh) {
+  sm_lock(&table->lock);
+  sm_kernel_entry *entry = find_made(table, fresh->hash);
+  if (!entry && add(table, fresh)) entry = fresh;
+  sm_unlock(&table->lock);
+  return entry;
+}
+
+static void finish(sm_kernel_table *table, sm_kernel_entry *entry, bool keep) {
+  sm_lock(&table->lock);
+  entry->making = false;
+  if (!keep) remove_at(table, find(table, entry->hash));
+  sm_event_signal(&table->made);
+  sm_unlock(&table->lock);
+}
+
+/* --- Making: without it ------------------------------------------------------------------ */
 
 static void log_compile(const sm_kernel_table *table, const sm_kir_kernel *ir) {
   if (!sm_log_on(table->log, SM_LOG_COMPILE)) return;
@@ -36,56 +80,57 @@ static void log_compile(const sm_kernel_table *table, const sm_kir_kernel *ir) {
   sm_log_text(table->log, &text);
 }
 
-typedef smelt_status make_fn(sm_device *device, sm_kir_kernel *ir, sm_kernel **out, smelt_error *err);
-
-static smelt_status make(sm_kernel_table *table, sm_kir_kernel *ir, make_fn *function, sm_kernel_entry *entry,
+static smelt_status make(sm_kernel_table *table, sm_kir_kernel *ir, bool interpreted, sm_kernel_entry *entry,
                          smelt_error *err) {
+  const sm_driver *driver = table->device->driver;
   SM_TRY(sm_kir_verify(ir, err));
   log_compile(table, ir);
-  SM_TRY(function(table->device, ir, &entry->kernel, err));
+  SM_TRY((interpreted ? driver->interpret : driver->compile)(table->device, ir, &entry->kernel, err));
   sm_count(&table->counters->kernels_compiled, 1);
   return SMELT_OK;
 }
 
-/* Makes the kernel and keeps the entry, if it is worth it. */
-static smelt_status make_entry(sm_kernel_table *table, sm_kir_kernel *ir, make_fn *function,
-                               const sm_kernel_entry *like, const sm_kernel_entry **out, smelt_error *err) {
-  const sm_allocator *allocator = table->device->allocator;
-  if (!sm_vec_reserve(allocator, &table->entries, 1)) return sm_error_memory(err, "a kernel");
-  sm_kernel_entry *entry = sm_alloc(allocator, sizeof *entry);
-  if (!entry) return sm_error_memory(err, "a kernel");
-  *entry = *like;
-  *out = entry;
-  smelt_status status = make(table, ir, function, entry, err);
-  if (status == SMELT_OK || status == SMELT_ERR_UNSUPPORTED)
-    table->entries.items[table->entries.len++] = entry;
-  else sm_free(allocator, entry, sizeof *entry);
-  return status;
+/* What has no code may still be interpreted: that is another kernel. */
+static sm_hash identity_of(const sm_kir_kernel *ir, bool interpreted) {
+  sm_hash hash = sm_kir_hash(ir);
+  if (interpreted) sm_hash_u64(&hash, interpreted);
+  return hash;
+}
+
+static sm_kernel_entry *new_entry(const sm_kernel_table *table, sm_kir_kernel *ir, const char *prefix,
+                                  bool interpreted) {
+  sm_kernel_entry *entry = sm_alloc(table->device->allocator, sizeof *entry);
+  if (!entry) return NULL;
+  *entry = (sm_kernel_entry){.hash = identity_of(ir, interpreted), .making = true, .process = sm_thread_process()};
+  (void)snprintf(ir->name, sizeof ir->name, "%.36s_%08" PRIx32, prefix, (uint32_t)(entry->hash.lo >> 32));
+  (void)snprintf(entry->name, sizeof entry->name, "%s", ir->name);
+  return entry;
 }
 
 static smelt_status answer(const sm_kernel_entry *entry, smelt_error *err) {
   return entry->kernel ? SMELT_OK : sm_error_set(err, SMELT_ERR_UNSUPPORTED, "%s has no code", entry->name);
 }
 
-static void name_kernel(sm_kir_kernel *ir, const char *prefix, sm_kernel_entry *entry) {
-  (void)snprintf(ir->name, sizeof ir->name, "%.36s_%08" PRIx32, prefix, (uint32_t)(entry->hash.lo >> 32));
-  (void)snprintf(entry->name, sizeof entry->name, "%s", ir->name);
+/* The IR stays the caller's unless it went into a kernel. */
+static smelt_status get(sm_kernel_table *table, sm_kir_kernel *ir, const char *prefix, bool interpreted,
+                        const sm_kernel_entry **out, bool *taken, smelt_error *err) {
+  sm_kernel_entry *fresh = new_entry(table, ir, prefix, interpreted), *entry = fresh ? find_or_add(table, fresh) : NULL;
+  *out = entry;
+  if (fresh && entry != fresh) free_entry(table, fresh);
+  if (!entry) return sm_error_memory(err, "a kernel");
+  if (entry != fresh) return answer(entry, err);
+  smelt_status status = make(table, ir, interpreted, entry, err);
+  bool keep = status == SMELT_OK || status == SMELT_ERR_UNSUPPORTED;
+  *taken = status == SMELT_OK;
+  finish(table, entry, keep);
+  if (!keep) free_entry(table, entry);
+  return status;
 }
 
 smelt_status sm_kernel_table_get(sm_kernel_table *table, sm_kir_kernel *ir, const char *prefix,
                                  bool interpreted, const sm_kernel_entry **out, smelt_error *err) {
-  const sm_driver *driver = table->device->driver;
-  sm_kernel_entry entry = {.hash = sm_kir_hash(ir)};
-  /* What has no code may still be interpreted: that is another kernel. */
-  if (interpreted) sm_hash_u64(&entry.hash, interpreted);
-  *out = find(table, entry.hash);
-  if (*out) {
-    sm_kir_free(ir);
-    return answer(*out, err);
-  }
-  name_kernel(ir, prefix, &entry);
-  make_fn *function = interpreted ? driver->interpret : driver->compile;
-  smelt_status status = make_entry(table, ir, function, &entry, out, err);
-  if (status != SMELT_OK) sm_kir_free(ir);
+  bool taken = false;
+  smelt_status status = get(table, ir, prefix, interpreted, out, &taken, err);
+  if (!taken) sm_kir_free(ir);
   return status;
 }

@@ -3,7 +3,9 @@
  * The compiled kernels of one device, by identity.
  *
  * Identity is the 128-bit hash of the kernel IR without its name. The table
- * owns the kernels; entries stay where they are. It is used under the stream's lock only. */
+ * owns the kernels; entries stay where they are. Any thread may ask for a kernel: the
+ * first one makes it, without the lock, and those that ask meanwhile wait for that. If it
+ * fails nothing is left, and the next of them tries. */
 #ifndef SM_LAUNCH_KERNEL_TABLE_H
 #define SM_LAUNCH_KERNEL_TABLE_H
 
@@ -14,16 +16,22 @@ typedef struct sm_kernel_entry {
   sm_hash hash;
   char name[SM_KIR_NAME];
   sm_kernel *kernel; /* NULL: the driver has no code for it */
+  /* Guarded by the table's lock: */
+  bool making;      /* by a thread */
+  uint32_t process; /* of that thread (sm_thread_process) */
 } sm_kernel_entry;
 
 typedef struct sm_kernel_table {
   sm_device *device;
   const sm_log *log;
   sm_counters *counters;
+  sm_mutex lock; /* guards: */
   sm_vec(sm_kernel_entry *) entries;
+  sm_event made; /* one of them, or it failed */
 } sm_kernel_table;
 
-void sm_kernel_table_init(sm_kernel_table *table, sm_device *device, const sm_log *log,
+/* False if the lock cannot be made. */
+bool sm_kernel_table_init(sm_kernel_table *table, sm_device *device, const sm_log *log,
                           sm_counters *counters);
 void sm_kernel_table_free(sm_kernel_table *table);
 

@@ -37,28 +37,64 @@ bool sm_layout_class_of(const sm_trace *trace, const sm_launch_plan *plan, int w
 
 /* --- The cache -------------------------------------------------------------------------- */
 
-void sm_launch_cache_init(sm_launch_cache *cache, const sm_allocator *allocator) {
-  *cache = (sm_launch_cache){.first = NULL};
-  sm_arena_init(&cache->arena, allocator);
+/* A kernel and what it points to are one block. */
+static size_t bytes_of(const sm_ready_kernel *k) {
+  return sizeof *k + k->n_sizes * sizeof *k->sizes + k->n_moves * sizeof *k->moves + k->layout.len;
 }
 
-void sm_launch_cache_free(sm_launch_cache *cache) { sm_arena_free(&cache->arena); }
+void sm_launch_cache_init(sm_launch_cache *cache, const sm_allocator *allocator) {
+  cache->allocator = allocator;
+  atomic_init(&cache->first, NULL);
+}
 
-const sm_ready_kernel *sm_launch_cache_find(const sm_launch_cache *cache, const sm_layout_class *layout) {
-  for (const sm_ready_kernel *k = cache->first; k; k = k->next) {
+void sm_launch_cache_free(sm_launch_cache *cache) {
+  for (sm_ready_kernel *k = atomic_load(&cache->first), *next; k; k = next) {
+    next = k->next;
+    sm_free(cache->allocator, k, bytes_of(k));
+  }
+}
+
+/* Of the kernels from `k` up to `end`. */
+static const sm_ready_kernel *find(const sm_ready_kernel *k, const sm_ready_kernel *end,
+                                   const sm_layout_class *layout) {
+  for (; k != end; k = k->next) {
     if (k->layout.len == layout->len && memcmp(k->layout.bytes, layout->bytes, layout->len) == 0) return k;
   }
   return NULL;
 }
 
+const sm_ready_kernel *sm_launch_cache_find(const sm_launch_cache *cache, const sm_layout_class *layout) {
+  return find(atomic_load_explicit(&cache->first, memory_order_acquire), NULL, layout);
+}
+
+static sm_ready_kernel *copy_kernel(const sm_allocator *allocator, const sm_layout_class *layout,
+                                    const sm_ready_kernel *kernel) {
+  sm_ready_kernel sized = *kernel;
+  sized.layout.len = layout->len;
+  sm_ready_kernel *copy = sm_alloc(allocator, bytes_of(&sized));
+  if (!copy) return NULL;
+  *copy = sized;
+  copy->sizes = (sm_size_source *)(copy + 1);
+  copy->moves = (bool *)(copy->sizes + copy->n_sizes);
+  copy->layout.bytes = (uint8_t *)(copy->moves + copy->n_moves);
+  memcpy(copy->sizes, kernel->sizes, copy->n_sizes * sizeof *copy->sizes);
+  memcpy(copy->moves, kernel->moves, copy->n_moves * sizeof *copy->moves);
+  memcpy(copy->layout.bytes, layout->bytes, layout->len);
+  return copy;
+}
+
 const sm_ready_kernel *sm_launch_cache_add(sm_launch_cache *cache, const sm_layout_class *layout,
                                            const sm_ready_kernel *kernel) {
-  sm_ready_kernel *copy = sm_arena_copy(&cache->arena, kernel, sizeof *kernel);
+  sm_ready_kernel *copy = copy_kernel(cache->allocator, layout, kernel);
+  const sm_ready_kernel *other = NULL;
   if (!copy) return NULL;
-  copy->layout = *layout;
-  copy->layout.bytes = sm_arena_copy(&cache->arena, layout->bytes, layout->len);
-  if (!copy->layout.bytes) return NULL;
-  copy->next = cache->first;
-  cache->first = copy;
-  return copy;
+  copy->next = NULL; /* up to here nobody has one */
+  for (sm_ready_kernel *first = atomic_load(&cache->first);;) {
+    other = find(first, copy->next, layout);
+    if (other) break;
+    copy->next = first;
+    if (atomic_compare_exchange_weak(&cache->first, &first, copy)) return copy;
+  }
+  sm_free(cache->allocator, copy, bytes_of(copy));
+  return other;
 }

@@ -5,7 +5,8 @@
  * A *layout class* is everything about sizes and memory that enters a kernel: for each
  * block the rank after merging, the class of every stride (0, 1 or other), the vector
  * width, and whether results are to bypass the caches. The cache answers a launch of a class that
- * it has seen without building kernel IR. Used under the stream's lock. */
+ * it has seen without building kernel IR. Any thread may use it at any time: it only grows,
+ * by one kernel in one step, and takes no lock. */
 #ifndef SM_LAUNCH_LAUNCH_CACHE_H
 #define SM_LAUNCH_LAUNCH_CACHE_H
 
@@ -26,12 +27,12 @@ typedef struct sm_ready_kernel {
   sm_size_source *sizes;
   size_t n_sizes;
   bool *moves; /* by buffer: its element follows the work item, where there is one axis */
+  size_t n_moves;
 } sm_ready_kernel;
 
-/* The kernels live in the arena. */
 typedef struct sm_launch_cache {
-  sm_arena arena;
-  sm_ready_kernel *first;
+  const sm_allocator *allocator;
+  _Atomic(sm_ready_kernel *) first;
 } sm_launch_cache;
 
 void sm_launch_cache_init(sm_launch_cache *cache, const sm_allocator *allocator);
@@ -44,8 +45,8 @@ bool sm_layout_class_of(const sm_trace *trace, const sm_launch_plan *plan, int w
 /* NULL if there is none yet. */
 const sm_ready_kernel *sm_launch_cache_find(const sm_launch_cache *cache, const sm_layout_class *layout);
 
-/* Keeps a kernel, whose sizes and moves are in the cache's arena already, for a class,
- * which is copied. NULL when memory is exhausted. */
+/* Keeps a copy of the kernel, of its sizes and its moves for a class; if another thread has
+ * kept one meanwhile, that one is the answer. NULL when memory is exhausted. */
 const sm_ready_kernel *sm_launch_cache_add(sm_launch_cache *cache, const sm_layout_class *layout,
                                            const sm_ready_kernel *kernel);
 

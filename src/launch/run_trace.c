@@ -52,7 +52,8 @@ static smelt_status build_kernel(const run *r, sm_ready_kernel *out, sm_size_lis
 /* Which buffers follow the work item, where the space has one axis. */
 static bool find_moves(const run *r, sm_ready_kernel *out) {
   size_t n_in = r->trace->inputs.len, n_out = r->trace->outputs.len;
-  out->moves = sm_arena_zalloc(&r->cache->arena, n_in + n_out, sizeof *out->moves);
+  out->n_moves = n_in + n_out;
+  out->moves = sm_arena_zalloc(r->env->scratch, out->n_moves, sizeof *out->moves);
   for (size_t i = 0; out->moves && i < n_in + n_out; i++) {
     out->moves[i] = i >= n_in;
     for (size_t b = 0; b < r->trace->blocks.len && i < n_in; b++) {
@@ -68,7 +69,7 @@ static smelt_status finish_kernel(const run *r, sm_ready_kernel *out, smelt_erro
   smelt_status status = build_kernel(r, out, &sizes, err);
   if (status == SMELT_OK) {
     out->n_sizes = sizes.len;
-    out->sizes = sm_arena_copy(&r->cache->arena, sizes.items, sizes.len * sizeof *sizes.items);
+    out->sizes = sm_arena_copy(r->env->scratch, sizes.items, sizes.len * sizeof *sizes.items);
     if (!out->sizes || !find_moves(r, out)) status = sm_error_memory(err, "a kernel");
   }
   sm_vec_free(allocator, &sizes);

@@ -41,7 +41,7 @@ smelt_status sm_device_open(sm_device *device, const char *spec, const sm_driver
   device->driver = driver;
   device->allocator = allocator;
   device->log = log;
-  if (!sm_mutex_init(&device->lock)) return sm_error_memory(err, "a lock");
+  if (!sm_mutex_init(&device->lock, SM_LOCK_DEVICE)) return sm_error_memory(err, "a lock");
   smelt_status status = driver->open(device, spec[n] ? spec + n + 1 : NULL, err);
   if (status != SMELT_OK) sm_mutex_destroy(&device->lock);
   return status;

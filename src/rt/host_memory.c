@@ -319,7 +319,7 @@ smelt_status sm_host_pool_create(const sm_allocator *allocator, const sm_host_po
   SM_TRY(resolve_cap(options ? options : &defaults, &cap, err));
   SM_TRY(resolve_guard(options ? options : &defaults, &guard, err));
   sm_host_pool *pool = sm_calloc(allocator, 1, sizeof *pool);
-  if (!pool || !sm_mutex_init(&pool->lock)) {
+  if (!pool || !sm_mutex_init(&pool->lock, SM_LOCK_MEMORY)) {
     sm_free(allocator, pool, sizeof *pool);
     return sm_error_memory(err, "a pool of tensor memory");
   }

@@ -181,7 +181,7 @@ static void wait_for_job(crew *c, uint32_t seen) {
 static void *work(void *argument) {
   crew *c = argument;
   int first = atomic_load(&c->workers) % SLOTS;
-  sm_thread_set_in_job(true);
+  sm_thread_self()->in_job = true;
   for (;;) {
     uint32_t seen = atomic_load(&c->epoch);
     if (atomic_load(&c->stop)) return NULL;
@@ -251,7 +251,7 @@ typedef enum helpers { NOBODY, THOSE_AWAKE, EVERYBODY } helpers;
 /* Short jobs in a row become worth waking workers together. */
 static helpers helpers_for(sm_pool *pool, const division *d) {
   int64_t cost = d->job.cost_ns;
-  if (pool->options.threads == 1 || d->chunks == 1 || sm_thread_in_job()) return NOBODY;
+  if (pool->options.threads == 1 || d->chunks == 1 || sm_thread_self()->in_job) return NOBODY;
   if (cost == 0 || cost >= WORTH_WAKING) return EVERYBODY;
   if (cost < WORTH_SHARING) return NOBODY;
   crew *c = atomic_load(&pool->crew);
@@ -338,11 +338,12 @@ static void run_division(sm_pool *pool, const division *d) {
     return;
   }
   helpers who = helpers_for(pool, d);
-  bool in_job = sm_thread_in_job();
-  sm_thread_set_in_job(true);
+  sm_thread *self = sm_thread_self();
+  bool in_job = self->in_job;
+  self->in_job = true;
   if (who == NOBODY || !run_together(pool, d, who == EVERYBODY))
     d->job.run(d->job.user, 0, d->job.work_items);
-  sm_thread_set_in_job(in_job);
+  self->in_job = in_job;
 }
 
 void sm_pool_run(sm_pool *pool, const sm_pool_job *job) {

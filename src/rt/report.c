@@ -20,7 +20,7 @@ void sm_report_launch(const sm_log *log, const sm_allocator *allocator, sm_count
   sm_count(&counters->launches, 1);
   sm_count(&counters->bytes_read, report->read);
   sm_count(&counters->bytes_written, report->written);
-  sm_count(&counters->in_place_writes, (uint64_t)report->in_place);
+  if (report->in_place) sm_count(&counters->in_place_writes, (uint64_t)report->in_place);
   if (!sm_log_on(log, SM_LOG_LAUNCH)) return;
   sm_text text;
   sm_text_init(&text, allocator);

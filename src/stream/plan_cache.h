@@ -3,8 +3,9 @@
  * The plans of a device, by what segments they are for.
  *
  * Purpose. A program that does the same work again must not plan again. The cache
- * maps a segment's relative form and size order (ir/relative.h) to a *plan*, which is
- * the executor's own and opaque here.
+ * maps a segment's relative form and size order (ir/relative.h), its *key*, to a *plan*,
+ * which is the executor's own and opaque here. Plans are shared: by the cache and by
+ * the threads that run them.
  *
  * Vocabulary. A *hit* finds a plan. A *guard miss* finds the form, but only with
  * other size orders. An *exploration* is a search for a new plan; it follows every
@@ -13,11 +14,13 @@
  * Invariants. Hashes only choose the bucket, the words are compared in full. A hit
  * allocates nothing once the longest form has been seen. The number of plans and the
  * records in them are bounded; the plan that was not used for the longest time goes
- * first. Used under the stream's lock. */
+ * first. Any thread may use the cache; the lock is held for lookups only, and not while
+ * plans are freed. */
 #ifndef SM_STREAM_PLAN_CACHE_H
 #define SM_STREAM_PLAN_CACHE_H
 
 #include "base/counters.h"
+#include "base/thread.h"
 #include "ir/relative.h"
 
 typedef struct sm_plan_node sm_plan_node;
@@ -28,30 +31,45 @@ typedef struct sm_plan_limits {
   size_t plans, records;
 } sm_plan_limits;
 
+/* How plans are shared. */
+typedef struct sm_plan_sharing {
+  void (*retain)(void *plan);
+  void (*release)(void *plan); /* the last one frees it */
+} sm_plan_sharing;
+
+typedef struct sm_plan_key {
+  sm_words words; /* the form, then the size order; empty: there was no memory */
+  size_t form_len;
+  uint64_t hash; /* of the form */
+} sm_plan_key;
+
 typedef struct sm_plan_cache {
   const sm_allocator *allocator;
   sm_counters *counters;
-  void (*discard)(void *plan); /* called for every plan that leaves the cache */
+  sm_plan_sharing sharing;
   sm_plan_limits limits;
+  sm_mutex lock; /* guards: */
   sm_plan_node *buckets[SM_PLAN_BUCKETS];
   sm_plan_node *newest, *oldest; /* by last use */
   size_t n_plans, n_records;
-  sm_words words; /* of the segment that was looked up last: the form, then the size order */
-  size_t form_len;
 } sm_plan_cache;
 
-void sm_plan_cache_init(sm_plan_cache *cache, const sm_allocator *allocator, sm_counters *counters,
-                        void (*discard)(void *plan));
-/* Discards every plan. */
+/* False if the lock cannot be made. */
+bool sm_plan_cache_init(sm_plan_cache *cache, const sm_allocator *allocator, sm_counters *counters,
+                        sm_plan_sharing sharing);
+/* Releases every plan. */
 void sm_plan_cache_free(sm_plan_cache *cache);
 
-/* The plan for this segment, NULL if there is none. It stays valid until the next
- * call of sm_plan_cache_add or _free. `*known` is false if memory ran out; nothing
- * can be added for this segment then. */
-void *sm_plan_cache_find(sm_plan_cache *cache, const sm_segment *segment, bool *known);
+/* The plan for this segment, retained for the caller; NULL if there is none. Makes
+ * `key`, whose memory (zeroed at first) is used again. */
+void *sm_plan_cache_find(sm_plan_cache *cache, const sm_segment *segment, sm_plan_key *key);
 
-/* Keeps `plan` for the segment that was looked up last, and discards others beyond the
- * limits. False when memory is exhausted: the plan is still the caller's. */
-bool sm_plan_cache_add(sm_plan_cache *cache, const sm_segment *segment, void *plan);
+/* Retains `plan` for segments with this key, and releases others beyond the limits.
+ * False, and nothing is kept, if memory is exhausted or another thread was first. */
+bool sm_plan_cache_add(sm_plan_cache *cache, const sm_segment *segment, const sm_plan_key *key, void *plan);
+
+static inline void sm_plan_key_free(sm_plan_key *key, const sm_allocator *allocator) {
+  sm_vec_free(allocator, &key->words);
+}
 
 #endif

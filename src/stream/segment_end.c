@@ -3,19 +3,51 @@
  * The end of a segment: from records to results. */
 #include <inttypes.h>
 
+#include "base/error.h"
 #include "base/float_env.h"
 #include "stream/stream_tensor.h"
 
-static void mark_live(sm_segment *seg) {
+/* --- Detaching: with the lock --------------------------------------------------------- */
+
+/* What is alive now is to be computed, and so are drops by others that come too late. */
+static void mark_live(sm_stream *s) {
+  const sm_segment *seg = &s->segment;
   for (size_t v = 0; v < seg->values.len; v++) {
     sm_value *value = &seg->values.items[v];
     const sm_tensor *t = value->tensor;
     value->live = t && !t->dead;
+    if (value->producer != SM_NO_OP && value->live)
+      atomic_store_explicit(&((sm_tensor *)value->tensor)->state, SM_SCHEDULED, memory_order_relaxed);
   }
 }
 
-static bool prepare_job(sm_stream *s, sm_job *job) {
-  sm_segment *seg = &s->segment;
+/* The segment becomes the job's, and the one of the last job, which is empty, the
+ * current one. */
+static void detach(sm_stream *s) {
+  sm_segment next = s->job_segment;
+  mark_live(s);
+  s->job_segment = s->segment;
+  s->segment = next;
+  s->job_epoch = s->epoch++;
+  s->job_process = sm_thread_process();
+  s->live_bytes = 0;
+}
+
+static void bury_list(sm_stream *s, sm_tensor **list) {
+  sm_tensor *t = *list;
+  *list = NULL;
+  for (sm_tensor *next; t; t = next) {
+    next = t->link;
+    sm_tensor_bury(s, t);
+  }
+}
+
+/* --- Running: without the lock ----------------------------------------------------------- */
+
+/* Tensors that the job mentions are not freed before it is done. */
+static bool prepare_job(sm_stream *s) {
+  sm_segment *seg = &s->job_segment;
+  sm_job *job = &s->job;
   job->segment = seg;
   job->buffers = sm_arena_zalloc(&seg->arena, seg->values.len, sizeof *job->buffers);
   job->causes = sm_arena_zalloc(&seg->arena, seg->values.len, sizeof *job->causes);
@@ -25,78 +57,120 @@ static bool prepare_job(sm_stream *s, sm_job *job) {
     sm_tensor *t = value->tensor;
     if (value->producer != SM_NO_OP) continue;
     job->buffers[v] = t->buffer;
+    if (t->cause) job->causes[v] = sm_cause_ref(t->cause);
     if (!value->live) t->buffer = NULL;
   }
   return true;
 }
 
 /* Sources that nobody wants and that the executor did not give up. */
-static void release_sources(const sm_stream *s, const sm_job *job) {
-  for (size_t v = 0; v < s->segment.values.len; v++) {
-    const sm_value *value = &s->segment.values.items[v];
-    bool ours = value->producer == SM_NO_OP && !value->live && job->buffers[v];
-    if (ours) s->executor.release(s->executor.self, job->buffers[v]);
+static void release_sources(const sm_stream *s) {
+  const sm_job *job = &s->job;
+  const sm_executor *executor = &s->set->executor;
+  for (size_t v = 0; v < job->segment->values.len; v++) {
+    const sm_value *value = &job->segment->values.items[v];
+    if (value->producer != SM_NO_OP) continue;
+    sm_cause_drop(job->causes[v]);
+    if (!value->live && job->buffers[v]) executor->release(executor->self, job->buffers[v]);
   }
 }
 
-static void log_poison(const sm_stream *s, const sm_tensor *t) {
-  if (!sm_log_on(s->log, SM_LOG_POISON)) return;
-  sm_text text;
-  sm_text_init(&text, s->allocator);
-  sm_text_addf(&text, "[poison] t%" PRIu64 ": %s", t->id, t->cause->error.text);
-  sm_log_text(s->log, &text);
-}
-
-static void poison(const sm_stream *s, sm_tensor *t, sm_cause *cause) {
-  t->state = SM_POISONED;
-  t->cause = cause;
-  log_poison(s, t);
-}
-
-/* Hands a live result to its tensor. `job` is NULL if there was no memory to
- * run anything. */
-static void settle(const sm_stream *s, sm_tensor *t, const sm_job *job, size_t v) {
-  if (!job) {
-    poison(s, t, sm_cause_of_memory());
-  } else if (job->causes[v]) {
-    poison(s, t, job->causes[v]);
-  } else {
-    t->state = SM_READY;
-    t->buffer = job->buffers[v];
-  }
-}
-
-static void settle_results(const sm_stream *s, const sm_job *job) {
-  const sm_segment *seg = &s->segment;
-  for (size_t v = 0; v < seg->values.len; v++) {
-    const sm_value *value = &seg->values.items[v];
-    if (value->producer != SM_NO_OP && value->live) settle(s, value->tensor, job, v);
-  }
-}
-
-static void run(sm_stream *s) {
-  sm_job job;
-  sm_count(&s->counters->segments, 1);
-  mark_live(&s->segment);
-  bool ready = prepare_job(s, &job);
+/* False if there was no memory to run anything. */
+static bool run_job(sm_stream *s) {
+  sm_count(&s->set->counters->segments, 1);
+  if (!prepare_job(s)) return false;
   sm_float_env host = sm_float_env_enter();
-  if (ready) s->executor.run(s->executor.self, &job);
+  s->set->executor.run(s->set->executor.self, &s->job);
   sm_float_env_leave(&host);
-  if (ready) release_sources(s, &job);
-  settle_results(s, ready ? &job : NULL);
+  release_sources(s);
+  return true;
 }
 
-static void free_dead(sm_stream *s) {
-  for (size_t v = 0; v < s->segment.values.len; v++) {
-    sm_tensor *t = s->segment.values.items[v].tensor;
-    if (t && t->dead) sm_tensor_free(s, t);
+/* --- Settling: with the lock --------------------------------------------------------------- */
+
+static void set_state(sm_tensor *t, sm_tensor_state state) {
+  atomic_store_explicit(&t->state, state, memory_order_release);
+}
+
+static void poison(sm_stream *s, sm_tensor *t, sm_cause *cause) {
+  t->cause = cause;
+  set_state(t, SM_POISONED);
+  sm_stream_log(s, SM_LOG_POISON, "[poison] t%" PRIu64 ": %s\n", t->id, t->cause->error.text);
+}
+
+/* Hands a live result to its tensor. */
+static void settle(sm_stream *s, sm_tensor *t, size_t v, bool ran) {
+  if (!ran) {
+    poison(s, t, sm_cause_of_memory());
+  } else if (s->job.causes[v]) {
+    poison(s, t, s->job.causes[v]);
+  } else {
+    t->buffer = s->job.buffers[v];
+    set_state(t, SM_READY);
   }
 }
 
-void sm_segment_end(sm_stream *s) {
-  if (s->segment.ops.len) run(s);
+/* A tensor that the current segment mentions too waits for that one's end. */
+static void free_dead(sm_stream *s) {
+  for (size_t v = 0; v < s->job_segment.values.len; v++) {
+    sm_tensor *t = s->job_segment.values.items[v].tensor;
+    if (t && t->dead && t->epoch == s->job_epoch) sm_tensor_free(s, t);
+  }
+}
+
+static void finish_job(sm_stream *s) {
   free_dead(s);
-  sm_segment_reset(&s->segment);
-  s->live_bytes = 0;
-  s->epoch++;
+  sm_segment_reset(&s->job_segment);
+  s->job_epoch = 0;
+  sm_event_signal(&s->job_done);
+}
+
+static void settle_results(sm_stream *s, bool ran) {
+  for (size_t v = 0; v < s->job_segment.values.len; v++) {
+    const sm_value *value = &s->job_segment.values.items[v];
+    if (value->producer != SM_NO_OP && value->live) settle(s, value->tensor, v, ran);
+  }
+}
+
+/* --- Waiting ---------------------------------------------------------------------------------- */
+
+/* In the child of a fork: a thread that is no more was running the job. Nobody knows how
+ * far it came, so what it had in its hands is lost. */
+static void abandon_job(sm_stream *s) {
+  smelt_error err;
+  sm_error_set(&err, SMELT_ERR_FORKED, "the process was forked while another thread was computing this");
+  sm_cause *cause = sm_cause_create(&err);
+  for (size_t v = 0; v < s->job_segment.values.len; v++) {
+    const sm_value *value = &s->job_segment.values.items[v];
+    sm_tensor *t = value->tensor;
+    if (value->producer == SM_NO_OP && !value->live) t->buffer = NULL;
+    if (value->producer != SM_NO_OP && value->live) poison(s, t, sm_cause_ref(cause));
+  }
+  sm_cause_drop(cause);
+  finish_job(s);
+}
+
+void sm_job_await(sm_stream *s) {
+  while (s->job_epoch) {
+    if (s->job_process != sm_thread_process()) abandon_job(s);
+    else sm_event_wait(&s->job_done, &s->lock);
+  }
+}
+
+/* --- The end ------------------------------------------------------------------------------------ */
+
+void sm_segment_end(sm_stream *s, uint64_t epoch) {
+  bool ran = false;
+  sm_job_await(s);
+  if (s->epoch != epoch) return;
+  detach(s);
+  bury_list(s, &s->late_drops);
+  bury_list(s, &s->aliases);
+  if (s->job_segment.ops.len) {
+    sm_stream_unlock(s);
+    ran = run_job(s);
+    sm_lock(&s->lock);
+    settle_results(s, ran);
+  }
+  finish_job(s);
 }

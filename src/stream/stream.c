@@ -9,51 +9,64 @@
 
 /* --- Entering and leaving -------------------------------------------------------- */
 
-static bool in_segment(const sm_tensor *t) { return t->epoch == t->stream->epoch; }
-
-/* The tensor's last reference is gone. */
-static void bury(sm_stream *s, sm_tensor *t) {
-  t->dead = true;
-  if (!in_segment(t)) {
-    sm_tensor_free(s, t);
-  } else if (t->state == SM_PENDING) {
-    s->live_bytes -= sm_shape_bytes(&t->shape, t->dtype);
-  }
-}
-
-static void log_drop(const sm_stream *s, const sm_tensor *t) {
-  if (!sm_log_on(s->log, SM_LOG_REGISTER)) return;
-  sm_text text;
-  sm_text_init(&text, s->allocator);
-  sm_text_addf(&text, "[registered] Drop in=[t%" PRIu64 ":ReadWrite] out=[]", t->id);
-  sm_log_text(s->log, &text);
-}
-
-/* Freeing a tensor may call the user back and queue more. */
-static void apply_queued_drops(sm_stream *s) {
-  /* Looking first is much cheaper than an exchange, and there is hardly ever one. */
-  sm_tensor *t = atomic_load(&s->dropped) ? atomic_exchange(&s->dropped, NULL) : NULL;
-  while (t) {
-    sm_tensor *next = t->next_dropped;
-    log_drop(s, t);
-    bury(s, t);
-    t = next ? next : atomic_exchange(&s->dropped, NULL);
-  }
-}
-
-/* False from inside a callback. */
-static bool enter(sm_stream *s) {
-  if (sm_thread_inside()) return false;
+sm_thread *sm_stream_enter(sm_stream *s) {
+  sm_thread *self = sm_thread_self();
+  if (self->inside) return NULL;
+  self->inside = true;
   sm_lock(&s->lock);
-  sm_thread_set_inside(true);
-  apply_queued_drops(s);
-  return true;
+  return self;
 }
 
-static void leave(sm_stream *s) {
-  apply_queued_drops(s);
-  sm_thread_set_inside(false);
+/* One call of the log for each line. */
+static void write_lines(const sm_stream *s, sm_text *lines) {
+  char *line = lines->data, *end;
+  while (!lines->failed && (end = strchr(line, '\n'))) {
+    *end = 0;
+    sm_log_line(s->set->log, line);
+    line = end + 1;
+  }
+  sm_text_free(lines);
+}
+
+void sm_stream_unlock(sm_stream *s) {
+  sm_tensor *trash = s->trash;
+  sm_text lines = s->lines;
+  s->trash = NULL;
+  if (lines.cap) sm_text_init(&s->lines, s->set->allocator);
   sm_unlock(&s->lock);
+  if (lines.cap) write_lines(s, &lines);
+  if (trash) sm_tensor_empty_trash(s, trash);
+}
+
+/* The last reference is gone. What another thread's segment mentions stays until that
+ * has ended, whose form must not depend on this thread. */
+static void give_up(sm_tensor *t) {
+  sm_stream *s = t->stream;
+  sm_thread *self = sm_stream_enter(s);
+  sm_stream_log(s, SM_LOG_REGISTER, "[registered] Drop in=[t%" PRIu64 ":ReadWrite] out=[]\n", t->id);
+  if (atomic_load_explicit(&s->thread, memory_order_relaxed) != self && sm_tensor_in_segment(t)) {
+    t->link = s->late_drops;
+    s->late_drops = t;
+  } else {
+    sm_tensor_bury(s, t);
+  }
+  sm_stream_leave(s, self);
+}
+
+/* Freeing a tensor may call the user back and add more. */
+static void drain_drops(sm_thread *self) {
+  self->draining = true;
+  for (sm_tensor *t; (t = self->dropped);) {
+    self->dropped = t->link;
+    give_up(t);
+  }
+  self->draining = false;
+}
+
+void sm_stream_leave(sm_stream *s, sm_thread *self) {
+  sm_stream_unlock(s);
+  self->inside = false;
+  if (self->dropped && !self->draining) drain_drops(self);
 }
 
 static smelt_status refuse_reentry(smelt_error *err) {
@@ -62,47 +75,56 @@ static smelt_status refuse_reentry(smelt_error *err) {
 
 /* --- Life ---------------------------------------------------------------------------- */
 
-bool sm_stream_init(sm_stream *s, const sm_allocator *allocator, const sm_log *log, sm_counters *counters,
-                    sm_executor executor, sm_stream_options options) {
+bool sm_stream_init(sm_stream *s, sm_streams *set) {
   memset(s, 0, sizeof *s);
-  s->allocator = allocator;
-  s->log = log;
-  s->counters = counters;
-  s->executor = executor;
-  s->options = options;
+  s->set = set;
   s->epoch = 1;
-  s->next_id = 1;
-  sm_segment_init(&s->segment, allocator);
-  return sm_mutex_init(&s->lock);
+  sm_segment_init(&s->segment, set->allocator);
+  sm_segment_init(&s->job_segment, set->allocator);
+  sm_arena_init(&s->job.scratch, set->allocator);
+  sm_text_init(&s->lines, set->allocator);
+  return sm_mutex_init(&s->lock, SM_LOCK_STREAM);
 }
 
+void sm_stream_adopt(sm_stream *s, uint64_t number) {
+  sm_lock(&s->lock);
+  s->number = number;
+  s->seed = s->set->seed + (number - 1) * UINT64_C(0x9e3779b97f4a7c15);
+  s->random_calls = 0;
+  sm_unlock(&s->lock);
+}
+
+/* Without the lock: nobody else is there. */
 void sm_stream_free(sm_stream *s) {
-  sm_thread_set_inside(true);
+  sm_thread *self = sm_thread_self();
+  self->inside = true;
   while (s->tensors) sm_tensor_free(s, s->tensors);
-  sm_thread_set_inside(false);
+  sm_tensor_empty_trash(s, s->trash);
+  self->inside = false;
   sm_tensor_free_spares(s);
   sm_segment_free(&s->segment);
+  sm_segment_free(&s->job_segment);
+  sm_arena_free(&s->job.scratch);
+  sm_plan_key_free(&s->job.key, s->set->allocator);
+  sm_text_free(&s->lines);
   sm_mutex_destroy(&s->lock);
 }
 
-static void log_input(const sm_stream *s, const sm_tensor *t) {
-  if (!sm_log_on(s->log, SM_LOG_REGISTER)) return;
-  sm_text text;
-  sm_text_init(&text, s->allocator);
-  sm_text_addf(&text, "[registered] Init in=[] out=[t%" PRIu64 ":NotInit]", t->id);
-  sm_log_text(s->log, &text);
+static uint64_t new_id(sm_stream *s) {
+  return atomic_fetch_add_explicit(&s->set->next_id, 1, memory_order_relaxed);
 }
 
 smelt_status sm_stream_input(sm_stream *s, smelt_dtype dtype, const sm_shape *shape, sm_buffer *buffer,
                              const char *origin, sm_tensor **out, smelt_error *err) {
-  if (!enter(s)) return refuse_reentry(err);
+  sm_thread *self = sm_stream_enter(s);
+  if (!self) return refuse_reentry(err);
   sm_tensor *t = sm_tensor_create(s, SM_READY, dtype, shape, origin);
   if (t) {
-    t->id = s->next_id++;
+    t->id = new_id(s);
     t->buffer = buffer;
-    log_input(s, t);
+    sm_stream_log(s, SM_LOG_REGISTER, "[registered] Init in=[] out=[t%" PRIu64 ":NotInit]\n", t->id);
   }
-  leave(s);
+  sm_stream_leave(s, self);
   *out = t;
   return t ? SMELT_OK : sm_error_memory(err, "a tensor");
 }
@@ -121,14 +143,6 @@ typedef struct recording {
   bool last[SM_MAX_OPERANDS]; /* the operand's last reference was taken */
 } recording;
 
-static void log_wrong_call(const sm_stream *s, const smelt_error *err) {
-  if (!sm_log_on(s->log, SM_LOG_POISON)) return;
-  sm_text text;
-  sm_text_init(&text, s->allocator);
-  sm_text_addf(&text, "[poison] %s", err->text);
-  sm_log_text(s->log, &text);
-}
-
 static smelt_status infer_call(recording *r, const smelt_attrs *attrs, smelt_error *err) {
   sm_call_operand operands[SM_MAX_OPERANDS];
   for (int i = 0; i < r->n; i++) {
@@ -139,9 +153,32 @@ static smelt_status infer_call(recording *r, const smelt_attrs *attrs, smelt_err
   return sm_infer(r->code, operands, r->n, attrs, &r->inferred, err);
 }
 
-/* The tensor's number in the current segment; a READY one becomes a source. */
+/* What stands for a foreign tensor in this segment. Nobody has a reference: it is given
+ * up when the segment has ended. */
+static sm_tensor *alias_of(sm_stream *s, const sm_tensor *t) {
+  const sm_executor *executor = &s->set->executor;
+  sm_tensor *a = s->aliases;
+  while (a && a->source != t->id) a = a->link;
+  if (a) return a;
+  a = sm_tensor_create(s, SM_READY, t->dtype, &t->shape, t->origin);
+  if (!a) return NULL;
+  atomic_init(&a->refs, 0);
+  a->id = new_id(s);
+  a->source = t->id;
+  a->buffer = executor->retain(executor->self, t->buffer);
+  a->link = s->aliases;
+  s->aliases = a;
+  sm_stream_log(s, SM_LOG_REGISTER,
+                "[registered] Alias in=[t%" PRIu64 ":ReadOnly] out=[t%" PRIu64 ":NotInit] stream=%" PRIu64
+                "\n",
+                t->id, a->id, s->number);
+  return a;
+}
+
+/* The tensor's number in the current segment; one from outside becomes a source. */
 static bool number_tensor(sm_stream *s, sm_tensor *t, uint32_t *value) {
-  if (!in_segment(t)) {
+  if (t->stream != s && !(t = alias_of(s, t))) return false;
+  if (!sm_tensor_in_segment(t)) {
     sm_value source = {.id = t->id, .dtype = t->dtype, .shape = t->shape, .tensor = t};
     if (!sm_segment_add_source(&s->segment, &source, &t->value)) return false;
     t->epoch = s->epoch;
@@ -150,22 +187,20 @@ static bool number_tensor(sm_stream *s, sm_tensor *t, uint32_t *value) {
   return true;
 }
 
-static void log_record(const sm_stream *s) {
-  sm_count(&s->counters->operations, 1);
-  if (!sm_log_on(s->log, SM_LOG_REGISTER)) return;
-  sm_text text;
-  sm_text_init(&text, s->allocator);
-  sm_op_print_registered(&text, &s->segment, &s->segment.ops.items[s->segment.ops.len - 1]);
-  sm_log_text(s->log, &text);
+static void log_record(sm_stream *s) {
+  uint64_t n = atomic_load_explicit(&s->operations, memory_order_relaxed);
+  atomic_store_explicit(&s->operations, n + 1, memory_order_relaxed);
+  if (!sm_log_on(s->set->log, SM_LOG_REGISTER)) return;
+  sm_op_print_registered(&s->lines, &s->segment, &s->segment.ops.items[s->segment.ops.len - 1]);
+  sm_text_add(&s->lines, "\n");
 }
 
 /* Converts operand i by an astype record of its own. */
 static bool convert_operand(recording *r, int i) {
   sm_operand *o = &r->operands[i];
   const sm_value *from = &r->stream->segment.values.items[o->use.value];
-  sm_value out = {.id = r->stream->next_id, .dtype = r->inferred.operand[i], .shape = from->shape};
+  sm_value out = {.id = new_id(r->stream), .dtype = r->inferred.operand[i], .shape = from->shape};
   if (!sm_segment_append(&r->stream->segment, SM_OP_ASTYPE, o, 1, &out, &o->use.value)) return false;
-  r->stream->next_id++;
   o->use.status = SM_READ_WRITE;
   o->dtype = out.dtype;
   log_record(r->stream);
@@ -205,7 +240,7 @@ static sm_tensor *append(recording *r) {
   sm_tensor *t = sm_tensor_create(s, SM_PENDING, r->inferred.dtype, &r->inferred.shape, row->name);
   if (!t) return NULL;
   if (row->random) draw_random(r);
-  t->id = s->next_id;
+  t->id = new_id(s);
   sm_value out = {.id = t->id, .dtype = t->dtype, .shape = t->shape, .tensor = t};
   const sm_attrs *attrs = sm_op_has_attrs(row) ? &r->inferred.attrs : NULL;
   if (!sm_segment_append_with(&s->segment, r->code, r->operands, r->n, attrs, &out, &t->value)) {
@@ -213,7 +248,6 @@ static sm_tensor *append(recording *r) {
     return NULL;
   }
   t->epoch = s->epoch;
-  s->next_id++;
   if (row->random) s->random_calls++;
   s->live_bytes += sm_shape_bytes(&t->shape, t->dtype);
   log_record(s);
@@ -224,7 +258,8 @@ static sm_tensor *append(recording *r) {
 static sm_cause *find_poison(const recording *r) {
   for (int i = 0; i < r->n; i++) {
     const sm_tensor *t = r->arguments[i].tensor;
-    if (t && t->state == SM_POISONED) return sm_cause_ref(t->cause);
+    bool poisoned = t && atomic_load_explicit(&t->state, memory_order_acquire) == SM_POISONED;
+    if (poisoned) return sm_cause_ref(t->cause);
   }
   return NULL;
 }
@@ -239,106 +274,144 @@ static sm_tensor *try_record(recording *r, const smelt_attrs *attrs, sm_cause **
     if (!t) sm_error_memory(&err, sm_op_row_of(r->code)->name);
   }
   if (!t) {
-    log_wrong_call(r->stream, &err);
+    sm_stream_log(r->stream, SM_LOG_POISON, "[poison] %s\n", err.text);
     *cause = sm_cause_create(&err);
   }
   return t;
 }
 
+/* --- References of the call --- */
+
+/* References to foreign tensors are given up when the own lock is free again. */
 static void take_references(recording *r) {
   for (int i = 0; i < r->n; i++) {
     sm_tensor *t = r->arguments[i].tensor;
-    r->last[i] = t && atomic_fetch_sub(&t->refs, 1) == 1;
+    r->last[i] = t && t->stream == r->stream && atomic_fetch_sub(&t->refs, 1) == 1;
   }
 }
 
 /* A last reference that no record holds (the call failed) is a drop. */
 static void bury_taken(recording *r, int n) {
   for (int i = 0; i < n; i++) {
-    if (r->last[i]) bury(r->stream, r->arguments[i].tensor);
+    if (r->last[i]) sm_tensor_bury(r->stream, r->arguments[i].tensor);
   }
 }
 
 static bool segment_is_full(const sm_stream *s) {
-  return (int64_t)s->segment.ops.len >= s->options.max_ops || s->live_bytes > s->options.max_bytes;
+  return (int64_t)s->segment.ops.len >= s->set->options.max_ops || s->live_bytes > s->set->options.max_bytes;
+}
+
+static void drop_all(const sm_argument *arguments, int n) {
+  for (int i = 0; i < n; i++) {
+    if (arguments[i].tensor) sm_stream_drop(arguments[i].tensor);
+  }
 }
 
 /* From inside a callback operands are still given up, by the queue. */
 static sm_tensor *refuse_record(const sm_argument *arguments, int n, sm_cause **cause) {
   smelt_error err;
   refuse_reentry(&err);
-  for (int i = 0; i < n; i++) {
-    if (arguments[i].tensor) sm_stream_drop(arguments[i].tensor);
-  }
+  drop_all(arguments, n);
   *cause = sm_cause_create(&err);
   return NULL;
 }
 
-sm_tensor *sm_stream_record(sm_stream *s, sm_opcode code, const sm_argument *arguments, int n,
-                            const smelt_attrs *attrs, sm_cause **cause) {
-  if (!enter(s)) return refuse_record(arguments, n, cause);
+/* --- The call --- */
+
+static sm_tensor *record(sm_stream *s, sm_thread *self, sm_opcode code, const sm_argument *arguments, int n,
+                         const smelt_attrs *attrs, sm_cause **cause) {
   recording r = {.stream = s, .code = code, .arguments = arguments, .n = n};
   take_references(&r);
   sm_tensor *t = try_record(&r, attrs, cause);
   bury_taken(&r, n);
-  if (segment_is_full(s)) sm_segment_end(s);
-  leave(s);
+  if (segment_is_full(s)) sm_segment_end(s, s->epoch);
+  sm_stream_leave(s, self);
+  return t;
+}
+
+/* The foreign tensors of a call; what they are poisoned with is found when it is recorded. */
+static int find_foreign(const sm_stream *s, const sm_argument *arguments, int n, sm_argument *foreign) {
+  int found = 0;
+  for (int i = 0; i < n; i++) {
+    sm_tensor *t = arguments[i].tensor;
+    if (t && t->stream != s) foreign[found++] = arguments[i];
+  }
+  return found;
+}
+
+sm_tensor *sm_stream_record(sm_stream *s, sm_opcode code, const sm_argument *arguments, int n,
+                            const smelt_attrs *attrs, sm_cause **cause) {
+  sm_argument foreign[SM_MAX_OPERANDS];
+  int n_foreign = find_foreign(s, arguments, n, foreign);
+  if (sm_thread_self()->inside) return refuse_record(arguments, n, cause);
+  for (int i = 0; i < n_foreign; i++) (void)sm_stream_resolve(foreign[i].tensor, NULL);
+  sm_tensor *t = record(s, sm_stream_enter(s), code, arguments, n, attrs, cause);
+  drop_all(foreign, n_foreign);
   return t;
 }
 
 /* --- Everything else -------------------------------------------------------------------- */
 
-static void queue_drop(sm_tensor *t) {
-  sm_tensor *head = atomic_load(&t->stream->dropped);
-  do {
-    t->next_dropped = head;
-  } while (!atomic_compare_exchange_weak(&t->stream->dropped, &head, t));
-}
-
 void sm_stream_drop(sm_tensor *t) {
-  sm_stream *s = t->stream;
   if (atomic_fetch_sub(&t->refs, 1) != 1) return;
-  if (!enter(s)) {
-    queue_drop(t);
-    return;
+  sm_thread *self = sm_thread_self();
+  if (self->inside) {
+    t->link = self->dropped;
+    self->dropped = t;
+  } else {
+    give_up(t);
   }
-  log_drop(s, t);
-  bury(s, t);
-  leave(s);
 }
 
+/* Of a tensor whose state is for ever, or of one that is not poisoned yet. */
 static smelt_status state_of(const sm_tensor *t, smelt_error *err) {
-  if (t->state != SM_POISONED) return SMELT_OK;
+  if (atomic_load_explicit(&t->state, memory_order_acquire) != SM_POISONED) return SMELT_OK;
   if (err) *err = t->cause->error;
   return t->cause->error.code;
 }
 
+static void compute(sm_tensor *t) {
+  sm_stream *s = t->stream;
+  sm_thread *self = sm_stream_enter(s);
+  while (!sm_tensor_is_final(t)) {
+    if (t->state == SM_PENDING) sm_segment_end(s, s->epoch);
+    else sm_job_await(s);
+  }
+  sm_stream_leave(s, self);
+}
+
 smelt_status sm_stream_resolve(sm_tensor *t, smelt_error *err) {
-  if (!enter(t->stream)) return refuse_reentry(err);
-  if (t->state == SM_PENDING) sm_segment_end(t->stream);
-  smelt_status status = state_of(t, err);
-  leave(t->stream);
-  return status;
+  if (sm_thread_self()->inside) return refuse_reentry(err);
+  if (!sm_tensor_is_final(t)) compute(t);
+  return state_of(t, err);
 }
 
 smelt_status sm_stream_check(const sm_tensor *t, smelt_error *err) {
-  if (!enter(t->stream)) return refuse_reentry(err);
-  smelt_status status = state_of(t, err);
-  leave(t->stream);
-  return status;
+  if (sm_thread_self()->inside) return refuse_reentry(err);
+  return state_of(t, err);
+}
+
+void sm_stream_await(sm_stream *s) {
+  sm_thread *self = sm_stream_enter(s);
+  if (!self) return;
+  sm_job_await(s);
+  sm_stream_leave(s, self);
 }
 
 smelt_status sm_stream_flush(sm_stream *s, smelt_error *err) {
-  if (!enter(s)) return refuse_reentry(err);
-  sm_segment_end(s);
-  leave(s);
+  sm_thread *self = sm_stream_enter(s);
+  if (!self) return refuse_reentry(err);
+  sm_segment_end(s, s->epoch);
+  sm_job_await(s);
+  sm_stream_leave(s, self);
   return SMELT_OK;
 }
 
 smelt_status sm_stream_seed(sm_stream *s, uint64_t seed) {
-  if (!enter(s)) return refuse_reentry(NULL);
+  sm_thread *self = sm_stream_enter(s);
+  if (!self) return refuse_reentry(NULL);
   s->seed = seed;
   s->random_calls = 0;
-  leave(s);
+  sm_stream_leave(s, self);
   return SMELT_OK;
 }

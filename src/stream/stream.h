@@ -2,24 +2,42 @@
  *
  * Streams: what was recorded and not yet run.
  *
- * Purpose. A stream turns calls into records of its current segment, decides
- * when the segment ends, has it run by an *executor* and hands the results to
- * the tensors that wait for them. It knows no devices and no kernels.
+ * Purpose. A stream turns the calls of one thread into records of its current
+ * *segment*, decides when that ends, has it run by an *executor* and hands the
+ * results to the tensors that wait for them. It knows no devices and no kernels.
  *
- * Vocabulary. A *tensor* (sm_tensor) is what references point to: PENDING while
- * only recorded, READY when its buffer has data, POISONED with a cause. It is
- * *dead* once its last reference is gone. The *epoch* counts segments; a
- * tensor's `value` is its number in the segment of its epoch.
+ * Vocabulary. A *tensor* (sm_tensor) is what references point to. It is *native* to
+ * the stream that made it and *foreign* to others. It is PENDING while only recorded,
+ * SCHEDULED while a job writes it, READY when its buffer has data, POISONED with a
+ * cause. It is *dead* once its last reference is gone. A *job* is an ended segment,
+ * which nobody changes any more. The *epoch* counts segments; a tensor's `value` is
+ * its number in the segment of its epoch. An *alias* stands for a foreign tensor in a
+ * segment: it shares the buffer and has an id of its own; there is one for each
+ * foreign tensor that a segment uses.
+ *
+ * Threads. A stream records what its own thread calls (see streams.h). Any thread may
+ * end its segment, by waiting for a tensor: it detaches the segment as the stream's
+ * job, under the lock, runs the job without it, and hands out the results under it
+ * again. A stream has one job at a time; who wants to detach another waits. A job
+ * needs nothing but what was READY when it was detached, so those who run jobs never
+ * wait for anybody, and waiting never forms a cycle.
  *
  * Invariants.
  *  - Last use is decided by one fetch_sub on `refs`; never load, then decide.
- *  - `dead` is set under the stream's lock by whoever took the last reference;
- *    only dead tensors are freed, at once or when the segment they are in ends.
- *  - A PENDING tensor belongs to the current segment of its stream.
+ *  - `dead` is set under the stream's lock by whoever took the last reference; only
+ *    dead tensors are freed, at once or when the segment or job they are in is done.
+ *  - A PENDING tensor belongs to the current segment of its stream, a SCHEDULED one to
+ *    its job. READY and POISONED are for ever, and can be seen without the lock.
  *  - Every end runs the whole segment: what is live is computed, nothing else.
+ *  - What enters a segment's relative form depends on its own thread alone: a drop by
+ *    another thread of a tensor that the segment mentions is applied when it has ended,
+ *    and so are aliases given up.
+ *  - A thread never holds the locks of two streams: foreign operands are resolved
+ *    before the own lock is taken.
+ *  - Functions of the user (free functions, the log) are called without the lock.
  *
- * All functions take the stream's lock themselves. A drop that comes from
- * inside a callback is queued and applied at the next entry. */
+ * All functions take the locks they need. A drop that comes from inside a callback
+ * is applied when the call that is under way is done. */
 #ifndef SM_STREAM_STREAM_H
 #define SM_STREAM_STREAM_H
 
@@ -29,45 +47,53 @@
 #include "base/thread.h"
 #include "ir/infer.h"
 #include "ir/op.h"
+#include "stream/plan_cache.h"
 
 typedef struct sm_buffer sm_buffer; /* the executor's */
 
 /* An ended segment on its way through an executor. `buffers` and `causes` have
- * one entry a value: sources come with their buffer; the executor gives every
- * live value either a buffer (whose reference it hands over) or a cause. The
+ * one entry a value: sources come with their buffer or their cause; the executor gives
+ * every live value either a buffer (whose reference it hands over) or a cause. The
  * reference of a source that is not live is the job's: the executor may give it up
- * (and clear the entry) as soon as nobody reads it. */
+ * (and clear the entry) as soon as nobody reads it. The rest is memory that the
+ * executor may use meanwhile, which is kept from job to job. */
 typedef struct sm_job {
   const sm_segment *segment;
   sm_buffer **buffers;
   sm_cause **causes;
+  sm_arena scratch;
+  sm_plan_key key;
 } sm_job;
 
 typedef struct sm_executor {
   void *self;
-  void (*run)(void *self, sm_job *job);
+  void (*run)(void *self, sm_job *job); /* by several threads at once */
+  sm_buffer *(*retain)(void *self, sm_buffer *buffer);
   void (*release)(void *self, sm_buffer *buffer);
 } sm_executor;
 
-typedef enum sm_tensor_state { SM_PENDING, SM_READY, SM_POISONED } sm_tensor_state;
+/* From READY on a state is for ever. */
+typedef enum sm_tensor_state { SM_PENDING, SM_SCHEDULED, SM_READY, SM_POISONED } sm_tensor_state;
 
 typedef struct sm_stream sm_stream;
+typedef struct sm_streams sm_streams;
 
 typedef struct sm_tensor {
   _Atomic uint32_t refs;
-  uint8_t state; /* sm_tensor_state */
+  _Atomic uint8_t state; /* sm_tensor_state */
   bool dead;
   smelt_dtype dtype;
   sm_shape shape;
   uint64_t id;
+  uint64_t source; /* of an alias: the id of the tensor it stands for; 0 */
   sm_stream *stream;
   uint64_t epoch; /* of the segment `value` belongs to */
   uint32_t value;
-  sm_buffer *buffer;              /* READY */
-  sm_cause *cause;                /* POISONED */
-  const char *origin;             /* the operation or function that made it; static */
-  struct sm_tensor *prev, *next;  /* all tensors of the stream */
-  struct sm_tensor *next_dropped; /* drops queued from callbacks */
+  sm_buffer *buffer;             /* READY */
+  sm_cause *cause;               /* POISONED */
+  const char *origin;            /* the operation or function that made it; static */
+  struct sm_tensor *prev, *next; /* all tensors of the stream */
+  struct sm_tensor *link;        /* the one list of drops or aliases that it is in */
 } sm_tensor;
 
 typedef struct sm_stream_options {
@@ -76,28 +102,39 @@ typedef struct sm_stream_options {
 } sm_stream_options;
 
 struct sm_stream {
-  const sm_allocator *allocator;
-  const sm_log *log;
-  sm_counters *counters;
-  sm_executor executor;
-  sm_stream_options options;
-  void *owner; /* the context; opaque here */
-  sm_mutex lock;
+  sm_streams *set;             /* of the context */
+  sm_stream *next;             /* in the set */
+  uint64_t number;             /* in the order of creation, from 1 */
+  _Atomic(sm_thread *) thread; /* whose calls are recorded here; NULL when it has ended */
+  _Atomic uint64_t operations; /* recorded so far; written by that thread */
+  sm_mutex lock;               /* guards: */
   sm_segment segment;
-  uint64_t epoch;
-  uint64_t next_id;   /* of tensors */
+  uint64_t epoch;     /* of the segment */
   int64_t live_bytes; /* of results in the segment that are not dead */
   uint64_t seed, random_calls;
   sm_tensor *tensors;
-  sm_tensor *spare; /* freed ones, for the next ones: the steady state allocates none */
-  _Atomic(sm_tensor *) dropped;
+  sm_tensor *aliases;    /* in the segment */
+  sm_tensor *late_drops; /* by other threads, of tensors in the segment */
+  sm_tensor *trash;      /* freed tensors whose buffers are to be released without the lock */
+  sm_tensor *spare;      /* freed ones, for the next ones: the steady state allocates none */
+  sm_text lines;         /* of the log, to be written without the lock */
+  uint64_t job_epoch;    /* of the job that runs; 0: none */
+  uint32_t job_process;  /* sm_thread_process when it began */
+  sm_event job_done;
+  /* Not guarded: */
+  sm_segment job_segment;        /* the job's: nobody changes it while that runs */
+  sm_job job;                    /* of the thread that runs it */
+  sm_tensor *kept;               /* freed ones too; the stream's own thread put them here, and takes them */
+  _Atomic(sm_tensor *) recycled; /* and those that other threads released */
 };
 
 /* False if the lock cannot be made. */
-bool sm_stream_init(sm_stream *s, const sm_allocator *allocator, const sm_log *log, sm_counters *counters,
-                    sm_executor executor, sm_stream_options options);
-/* Frees everything, whatever is still alive; runs nothing. */
+bool sm_stream_init(sm_stream *s, sm_streams *set);
+/* Frees everything, whatever is still alive; runs nothing. No other thread uses it. */
 void sm_stream_free(sm_stream *s);
+/* A thread begins to use the stream, which has no tensors. Random numbers start over: the
+ * first thread's are those of the context's seed, each other thread's are its own. */
+void sm_stream_adopt(sm_stream *s, uint64_t number);
 
 /* A new READY tensor with one reference; takes over the buffer's reference.
  * On failure the buffer stays the caller's. */
@@ -112,7 +149,8 @@ typedef struct sm_argument {
 
 /* Records `code`; inserts conversions where dtypes differ. The result has one
  * reference. On failure nothing is recorded, and `cause` (a reference for the
- * caller) says why: the first poisoned operand's cause or a new one. */
+ * caller) says why: the first poisoned operand's cause or a new one. Foreign operands
+ * are of the same set; they are resolved first. */
 sm_tensor *sm_stream_record(sm_stream *s, sm_opcode code, const sm_argument *arguments, int n,
                             const smelt_attrs *attrs, sm_cause **cause);
 
@@ -126,7 +164,13 @@ smelt_status sm_stream_resolve(sm_tensor *t, smelt_error *err);
 smelt_status sm_stream_check(const sm_tensor *t, smelt_error *err);
 /* Ends the current segment. */
 smelt_status sm_stream_flush(sm_stream *s, smelt_error *err);
+/* Waits for the job that runs, if there is one. */
+void sm_stream_await(sm_stream *s);
 /* Starts the random numbers over. */
 smelt_status sm_stream_seed(sm_stream *s, uint64_t seed);
+
+static inline bool sm_tensor_is_final(const sm_tensor *t) {
+  return atomic_load_explicit(&t->state, memory_order_acquire) >= SM_READY;
+}
 
 #endif

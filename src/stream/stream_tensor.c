@@ -3,15 +3,29 @@
 
 #include <string.h>
 
+static sm_tensor *pop(sm_tensor **list) {
+  sm_tensor *t = *list;
+  if (t) *list = t->next;
+  return t;
+}
+
+/* Only the stream's own thread makes tensors. */
+static sm_tensor *take_spare(sm_stream *s) {
+  sm_tensor *t = pop(&s->kept);
+  if (!t) t = pop(&s->spare);
+  if (t || !atomic_load_explicit(&s->recycled, memory_order_relaxed)) return t;
+  s->kept = atomic_exchange(&s->recycled, NULL);
+  return pop(&s->kept);
+}
+
 sm_tensor *sm_tensor_create(sm_stream *s, sm_tensor_state state, smelt_dtype dtype, const sm_shape *shape,
                             const char *origin) {
-  sm_tensor *t = s->spare;
-  if (t) s->spare = t->next;
-  else t = sm_alloc(s->allocator, sizeof *t);
+  sm_tensor *t = take_spare(s);
+  if (!t) t = sm_alloc(s->set->allocator, sizeof *t);
   if (!t) return NULL;
   memset(t, 0, sizeof *t);
   atomic_init(&t->refs, 1);
-  t->state = (uint8_t)state;
+  atomic_init(&t->state, (uint8_t)state);
   t->dtype = dtype;
   t->shape = *shape;
   t->stream = s;
@@ -26,16 +40,57 @@ void sm_tensor_free(sm_stream *s, sm_tensor *t) {
   if (t->prev) t->prev->next = t->next;
   else s->tensors = t->next;
   if (t->next) t->next->prev = t->prev;
-  if (t->buffer) s->executor.release(s->executor.self, t->buffer);
   sm_cause_drop(t->cause);
-  t->next = s->spare;
-  s->spare = t;
+  if (t->buffer) {
+    t->link = s->trash;
+    s->trash = t;
+  } else {
+    t->next = s->spare;
+    s->spare = t;
+  }
+}
+
+void sm_tensor_bury(sm_stream *s, sm_tensor *t) {
+  t->dead = true;
+  if (sm_tensor_in_segment(t)) {
+    if (atomic_load_explicit(&t->state, memory_order_relaxed) == SM_PENDING)
+      s->live_bytes -= sm_shape_bytes(&t->shape, t->dtype);
+  } else if (t->epoch != s->job_epoch || !s->job_epoch) {
+    sm_tensor_free(s, t);
+  }
+}
+
+static void recycle(sm_stream *s, sm_tensor *t) {
+  if (atomic_load_explicit(&s->thread, memory_order_relaxed) == sm_thread_self()) {
+    t->next = s->kept;
+    s->kept = t;
+    return;
+  }
+  sm_tensor *head = atomic_load_explicit(&s->recycled, memory_order_relaxed);
+  do {
+    t->next = head;
+  } while (!atomic_compare_exchange_weak(&s->recycled, &head, t));
+}
+
+void sm_tensor_empty_trash(sm_stream *s, sm_tensor *trash) {
+  const sm_executor *executor = &s->set->executor;
+  for (sm_tensor *t = trash, *next; t; t = next) {
+    next = t->link;
+    executor->release(executor->self, t->buffer);
+    recycle(s, t);
+  }
+}
+
+static void free_list(const sm_allocator *allocator, sm_tensor *list) {
+  for (sm_tensor *t = list, *next; t; t = next) {
+    next = t->next;
+    sm_free(allocator, t, sizeof *t);
+  }
 }
 
 void sm_tensor_free_spares(sm_stream *s) {
-  for (sm_tensor *t = s->spare, *next; t; t = next) {
-    next = t->next;
-    sm_free(s->allocator, t, sizeof *t);
-  }
-  s->spare = NULL;
+  free_list(s->set->allocator, s->spare);
+  free_list(s->set->allocator, s->kept);
+  free_list(s->set->allocator, atomic_exchange(&s->recycled, NULL));
+  s->spare = s->kept = NULL;
 }

@@ -142,22 +142,24 @@ static smelt_status random_numbers(smelt_context *ctx) {
   static bool known;
   uint64_t a[2], b[2];
   smelt_error err;
-  (void)smelt_seed(ctx, 7);
+  bool seeded = false;
+  for (int tries = 0; tries < 3 && !seeded; tries++) seeded = smelt_seed(ctx, 7) == SMELT_OK;
   smelt_tensor *x = smelt_rand(ctx, SMELT_F64, 1, (int64_t[]){2});
   for (int tries = 0; tries < 3 && smelt_check(x, NULL) == SMELT_ERR_MEMORY; tries++) {
     smelt_drop(x);
     x = smelt_rand(ctx, SMELT_F64, 1, (int64_t[]){2});
   }
   smelt_tensor *y = smelt_rand(ctx, SMELT_F64, 1, (int64_t[]){2});
-  bool drawn = smelt_check(x, NULL) == SMELT_OK;
+  bool drawn = seeded && smelt_check(x, NULL) == SMELT_OK;
   smelt_status status = bear(__func__, smelt_into_host(x, SMELT_F64, a, sizeof a, &err), &err);
   smelt_status then = bear(__func__, smelt_into_host(y, SMELT_F64, b, sizeof b, &err), &err);
-  if (!known && status == SMELT_OK && then == SMELT_OK) {
+  if (!known && seeded && status == SMELT_OK && then == SMELT_OK) {
     memcpy(first, a, sizeof a);
     memcpy(second, b, sizeof b);
     known = true;
   }
-  if (status == SMELT_OK && memcmp(a, first, sizeof a) != 0) complain(__func__, "other numbers at first");
+  if (seeded && status == SMELT_OK && memcmp(a, first, sizeof a) != 0)
+    complain(__func__, "other numbers at first");
   if (drawn && then == SMELT_OK && memcmp(b, second, sizeof b) != 0)
     complain(__func__, "other numbers at second");
   return worse(status, then);

@@ -203,7 +203,7 @@ static smelt_tensor *turned_tensor(smelt_context *ctx) {
   CHECK_OK(sm_buffer_view(base, SMELT_I32, &l, &view, &err), err);
   sm_buffer_drop(base);
   sm_tensor *t;
-  CHECK_OK(sm_stream_input(&ctx->stream, SMELT_I32, &turned, view, "view", &t, &err), err);
+  CHECK_OK(sm_stream_input(sm_context_stream(ctx, &err), SMELT_I32, &turned, view, "view", &t, &err), err);
   return sm_reference_create((sm_target){.kind = SM_TARGET_TENSOR, .tensor = t});
 }
 

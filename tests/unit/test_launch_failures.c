@@ -7,7 +7,9 @@
 #include "base/error.h"
 #include "drivers/drivers.h"
 #include "fusers/fused_executor.h"
+#include "stream/streams.h"
 #include "harness.h"
+#include "launch/buffer_executor.h"
 
 /* --- A driver that fails ---------------------------------------------------------------- */
 
@@ -34,13 +36,9 @@ typedef struct fixture {
   sm_counters counters;
   sm_device device;
   sm_fused_executor executor;
-  sm_stream stream;
+  sm_streams streams;
+  sm_stream *stream; /* this thread's */
 } fixture;
-
-static void release(void *self, sm_buffer *buffer) {
-  (void)self;
-  sm_buffer_drop(buffer);
-}
 
 static void open_stream(fixture *f, int max_ops, bool fusion) {
   const sm_driver *const drivers[] = {&f->driver, NULL};
@@ -50,20 +48,25 @@ static void open_stream(fixture *f, int max_ops, bool fusion) {
   f->driver.launch = launch;
   f->driver.compile = compile;
   CHECK_OK(sm_device_open(&f->device, "cpu", drivers, &sm_malloc_allocator, &f->log, &err), err);
-  sm_fused_executor_init(&f->executor, &f->device, &f->log, &f->counters,
-                         (sm_fused_options){max_ops, true, fusion, SMELT_MODE_DEFAULT});
-  sm_executor executor = {.self = &f->executor, .run = sm_fused_executor_run, .release = release};
-  CHECK(sm_stream_init(&f->stream, &sm_malloc_allocator, &f->log, &f->counters, executor,
-                       (sm_stream_options){.max_ops = 512, .max_bytes = INT64_MAX}));
+  CHECK(sm_fused_executor_init(&f->executor, &f->device, &f->log, &f->counters,
+                               (sm_fused_options){max_ops, true, fusion, SMELT_MODE_DEFAULT}));
+  f->streams = (sm_streams){.allocator = &sm_malloc_allocator,
+                            .log = &f->log,
+                            .counters = &f->counters,
+                            .executor = sm_buffer_executor(&f->executor, sm_fused_executor_run),
+                            .options = {.max_ops = 512, .max_bytes = INT64_MAX}};
+  CHECK(sm_streams_open(&f->streams));
+  CHECK((f->stream = sm_streams_mine(&f->streams)) != NULL);
 }
 
 /* All tensors have been dropped. */
 static void close_stream(fixture *f) {
   smelt_error err;
-  CHECK_OK(sm_stream_flush(&f->stream, &err), err);
-  CHECK(f->stream.tensors == NULL);
+  CHECK_OK(sm_stream_flush(f->stream, &err), err);
+  CHECK(f->stream->tensors == NULL);
   CHECK_I64(f->device.live_bytes, 0);
-  sm_stream_free(&f->stream);
+  sm_streams_close(&f->streams);
+  sm_streams_free(&f->streams);
   sm_fused_executor_free(&f->executor);
   sm_device_close(&f->device);
 }
@@ -81,7 +84,7 @@ static sm_tensor *input(fixture *f, int64_t n, float first) {
   for (int64_t i = 0; i < n; i++) values[i] = first + (float)i;
   CHECK_OK(sm_buffer_create(&f->device, (size_t)n * sizeof *values, &buffer, &err), err);
   CHECK_OK(f->driver.upload(&f->device, buffer->data, values, buffer->bytes, &err), err);
-  CHECK_OK(sm_stream_input(&f->stream, SMELT_F32, &shape, buffer, "input", &t, &err), err);
+  CHECK_OK(sm_stream_input(f->stream, SMELT_F32, &shape, buffer, "input", &t, &err), err);
   return t;
 }
 
@@ -94,7 +97,7 @@ static sm_tensor *keep(sm_tensor *t) {
 static sm_tensor *call(fixture *f, sm_opcode code, sm_tensor *a, sm_tensor *b) {
   sm_argument arguments[2] = {{.tensor = a}, {.tensor = b}};
   sm_cause *cause = NULL;
-  sm_tensor *t = sm_stream_record(&f->stream, code, arguments, b ? 2 : 1, NULL, &cause);
+  sm_tensor *t = sm_stream_record(f->stream, code, arguments, b ? 2 : 1, NULL, &cause);
   if (!t) sm_cause_drop(cause);
   CHECK(t != NULL);
   return t;
@@ -129,7 +132,7 @@ static const sm_cause *check_poisoned(sm_tensor *t, smelt_status status) {
 
 static void flush(fixture *f) {
   smelt_error err;
-  CHECK_OK(sm_stream_flush(&f->stream, &err), err);
+  CHECK_OK(sm_stream_flush(f->stream, &err), err);
 }
 
 /* Chains of their own shapes are kernels of their own, in the order of recording. */
@@ -233,7 +236,7 @@ TEST(a_poisoned_tensor_poisons_what_is_recorded_later) {
   flush(&f);
   sm_cause *cause = NULL;
   sm_argument argument = {.tensor = keep(bad)};
-  CHECK(sm_stream_record(&f.stream, SM_OP_ABS, &argument, 1, NULL, &cause) == NULL);
+  CHECK(sm_stream_record(f.stream, SM_OP_ABS, &argument, 1, NULL, &cause) == NULL);
   CHECK(cause == bad->cause);
   sm_cause_drop(cause);
   sm_stream_drop(bad);

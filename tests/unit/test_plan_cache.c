@@ -7,7 +7,12 @@
 #include "harness.h"
 #include "stream/plan_cache.h"
 
-static int discarded;
+static int retained, discarded;
+
+static void retain(void *plan) {
+  (void)plan;
+  retained++;
+}
 
 static void discard(void *plan) {
   (void)plan;
@@ -17,15 +22,21 @@ static void discard(void *plan) {
 typedef struct fixture {
   sm_counters counters;
   sm_plan_cache cache;
+  sm_plan_key key;
 } fixture;
 
 static void open_fixture(fixture *f, const sm_allocator *allocator) {
   memset(f, 0, sizeof *f);
-  discarded = 0;
-  sm_plan_cache_init(&f->cache, allocator, &f->counters, discard);
+  retained = discarded = 0;
+  CHECK(sm_plan_cache_init(&f->cache, allocator, &f->counters, (sm_plan_sharing){retain, discard}));
 }
 
-static void close_fixture(fixture *f) { sm_plan_cache_free(&f->cache); }
+/* Whatever the cache retained for itself it has released. */
+static void close_fixture(fixture *f) {
+  sm_plan_key_free(&f->key, f->cache.allocator);
+  sm_plan_cache_free(&f->cache);
+  CHECK_I64(discarded, retained - (int)f->counters.plan_hits);
+}
 
 /* y = code(code(...(a, b)..., b)), n times; the last result is live. */
 typedef struct program {
@@ -62,11 +73,10 @@ static void build(sm_segment *seg, const program *p) {
 /* The plan that is found; a program that has none gets `plan`. */
 static intptr_t look_up(fixture *f, const program *p, intptr_t plan) {
   sm_segment seg;
-  bool known;
   build(&seg, p);
-  intptr_t found = (intptr_t)sm_plan_cache_find(&f->cache, &seg, &known);
-  CHECK(known);
-  if (!found) CHECK(sm_plan_cache_add(&f->cache, &seg, (void *)plan));
+  intptr_t found = (intptr_t)sm_plan_cache_find(&f->cache, &seg, &f->key);
+  CHECK(f->key.words.len > 0);
+  if (!found) CHECK(sm_plan_cache_add(&f->cache, &seg, &f->key, (void *)plan));
   sm_segment_free(&seg);
   return found;
 }
@@ -198,6 +208,21 @@ TEST(the_least_recently_used_goes_first) {
   close_fixture(&f);
 }
 
+/* Of two threads that plan the same the second keeps its plan for itself. */
+TEST(the_first_plan_stays) {
+  fixture f;
+  sm_segment seg;
+  open_fixture(&f, &sm_malloc_allocator);
+  build(&seg, &plain);
+  CHECK(!sm_plan_cache_find(&f.cache, &seg, &f.key));
+  CHECK(sm_plan_cache_add(&f.cache, &seg, &f.key, (void *)(intptr_t)1));
+  CHECK(!sm_plan_cache_add(&f.cache, &seg, &f.key, (void *)(intptr_t)2));
+  CHECK_I64(look_up(&f, &plain, 3), 1);
+  CHECK_I64(f.cache.n_plans, 1);
+  sm_segment_free(&seg);
+  close_fixture(&f);
+}
+
 /* --- Memory ----------------------------------------------------------------------------- */
 
 static void *limited(void *left, void *ptr, size_t old, size_t size) {
@@ -220,12 +245,11 @@ TEST(lack_of_memory) {
   for (int allowed = 0; !added; allowed++) {
     fixture f;
     sm_segment seg;
-    bool known;
     int left = allowed;
     build(&seg, &plain);
     open_fixture(&f, &(sm_allocator){limited, &left});
-    CHECK(!sm_plan_cache_find(&f.cache, &seg, &known));
-    added = known && sm_plan_cache_add(&f.cache, &seg, (void *)(intptr_t)1);
+    CHECK(!sm_plan_cache_find(&f.cache, &seg, &f.key));
+    added = sm_plan_cache_add(&f.cache, &seg, &f.key, (void *)(intptr_t)1);
     CHECK_I64(f.cache.n_plans, added);
     close_fixture(&f);
     CHECK_I64(discarded, added);
@@ -236,4 +260,5 @@ TEST(lack_of_memory) {
 
 TEST_MAIN(CASE(the_same_program_again), CASE(other_sizes_and_scalars), CASE(what_makes_another_program),
           CASE(other_axes_are_another_program), CASE(the_order_of_sizes_is_a_guard),
-          CASE(the_least_recently_used_goes_first), CASE(a_hit_allocates_nothing), CASE(lack_of_memory))
+          CASE(the_least_recently_used_goes_first), CASE(the_first_plan_stays), CASE(a_hit_allocates_nothing),
+          CASE(lack_of_memory))

@@ -7,12 +7,12 @@
 
 #include "base/error.h"
 #include "harness.h"
-#include "stream/stream.h"
+#include "stream/streams.h"
 
 /* --- The executor ------------------------------------------------------------------- */
 
 struct sm_buffer {
-  int number;
+  int number, refs;
 };
 
 typedef struct fake {
@@ -48,12 +48,19 @@ static void run_fake(void *self, sm_job *job) {
     }
     job->buffers[v] = malloc(sizeof *job->buffers[v]);
     CHECK(job->buffers[v] != NULL);
-    job->buffers[v]->number = ++f->made;
+    *job->buffers[v] = (sm_buffer){++f->made, 1};
   }
+}
+
+static sm_buffer *retain_fake(void *self, sm_buffer *buffer) {
+  (void)self;
+  buffer->refs++;
+  return buffer;
 }
 
 static void release_fake(void *self, sm_buffer *buffer) {
   fake *f = self;
+  if (--buffer->refs) return;
   f->released++;
   free(buffer);
   if (f->to_drop) {
@@ -71,21 +78,27 @@ static void release_fake(void *self, sm_buffer *buffer) {
 
 typedef struct fixture {
   fake f;
-  sm_stream s;
+  sm_streams set;
+  sm_stream *s; /* this thread's */
   sm_counters counters;
   sm_log log;
 } fixture;
 
 static void open_fixture(fixture *x, int64_t max_ops, int64_t max_bytes) {
   memset(x, 0, sizeof *x);
-  sm_executor executor = {.self = &x->f, .run = run_fake, .release = release_fake};
-  CHECK(sm_stream_init(&x->s, &sm_malloc_allocator, &x->log, &x->counters, executor,
-                       (sm_stream_options){max_ops, max_bytes}));
+  x->set = (sm_streams){.allocator = &sm_malloc_allocator,
+                        .log = &x->log,
+                        .counters = &x->counters,
+                        .executor = {&x->f, run_fake, retain_fake, release_fake},
+                        .options = {max_ops, max_bytes}};
+  CHECK(sm_streams_open(&x->set));
+  CHECK((x->s = sm_streams_mine(&x->set)) != NULL);
 }
 
 /* Whatever is alive is freed, and every buffer with it. */
 static void close_fixture(fixture *x) {
-  sm_stream_free(&x->s);
+  sm_streams_close(&x->set);
+  sm_streams_free(&x->set);
   CHECK_I64(x->f.released, x->f.made);
 }
 
@@ -95,8 +108,8 @@ static sm_tensor *input_of(fixture *x, smelt_dtype dtype, int64_t extent) {
   smelt_error err;
   sm_shape shape = {1, {extent}};
   CHECK(buffer != NULL);
-  buffer->number = ++x->f.made;
-  CHECK_OK(sm_stream_input(&x->s, dtype, &shape, buffer, "from_host", &t, &err), err);
+  *buffer = (sm_buffer){++x->f.made, 1};
+  CHECK_OK(sm_stream_input(x->s, dtype, &shape, buffer, "from_host", &t, &err), err);
   return t;
 }
 
@@ -110,7 +123,7 @@ static sm_tensor *ref(sm_tensor *t) {
 static sm_tensor *record(fixture *x, sm_opcode code, sm_tensor *a, sm_tensor *b) {
   sm_argument arguments[] = {{.tensor = a}, {.tensor = b}};
   sm_cause *cause = NULL;
-  sm_tensor *t = sm_stream_record(&x->s, code, arguments, b ? 2 : 1, NULL, &cause);
+  sm_tensor *t = sm_stream_record(x->s, code, arguments, b ? 2 : 1, NULL, &cause);
   CHECK(t != NULL);
   return t;
 }
@@ -137,10 +150,10 @@ TEST(nothing_runs_until_it_is_needed) {
   CHECK_I64(y->state, SM_READY);
   resolve(y);
   CHECK_I64(x.f.runs, 1);
-  CHECK_I64(atomic_load(&x.counters.operations), 2);
+  CHECK_I64(sm_streams_operations(&x.set), 2);
   CHECK_I64(atomic_load(&x.counters.segments), 1);
   sm_stream_drop(y);
-  CHECK(x.s.tensors == NULL);
+  CHECK(x.s->tensors == NULL);
   close_fixture(&x);
 }
 
@@ -155,17 +168,17 @@ TEST(every_end_runs_all_that_is_live) {
   CHECK_I64(x.f.live, 2);
   sm_stream_drop(a);
   sm_stream_drop(b);
-  CHECK(x.s.tensors == NULL);
+  CHECK(x.s->tensors == NULL);
   close_fixture(&x);
 }
 
 TEST(a_flush_of_nothing_runs_nothing) {
   fixture x;
   open_fixture(&x, 100, 1000000);
-  CHECK_STATUS(sm_stream_flush(&x.s, NULL), SMELT_OK);
+  CHECK_STATUS(sm_stream_flush(x.s, NULL), SMELT_OK);
   sm_tensor *a = input(&x);
   resolve(a);
-  CHECK_STATUS(sm_stream_flush(&x.s, NULL), SMELT_OK);
+  CHECK_STATUS(sm_stream_flush(x.s, NULL), SMELT_OK);
   CHECK_I64(x.f.runs, 0);
   CHECK_I64(atomic_load(&x.counters.segments), 0);
   sm_stream_drop(a);
@@ -181,7 +194,7 @@ TEST(full_segments_end_themselves) {
     CHECK_I64(x.f.runs, n >= 7);
     if (n >= 7) CHECK_I64(x.f.ops, 7);
     CHECK_I64(t->state, n == 7 ? SM_READY : SM_PENDING);
-    CHECK_I64(x.s.segment.ops.len, n % 7);
+    CHECK_I64(x.s->segment.ops.len, n % 7);
     close_fixture(&x);
   }
 }
@@ -195,20 +208,20 @@ TEST(live_bytes_end_a_segment) {
   sm_stream_drop(kept[3]);
   kept[3] = exp_of(&x, exp_of(&x, ref(a))); /* the temporary is dead */
   CHECK_I64(x.f.runs, 0);
-  CHECK_I64(x.s.live_bytes, 64);
+  CHECK_I64(x.s->live_bytes, 64);
   kept[4] = exp_of(&x, ref(a));
   CHECK_I64(x.f.runs, 1);
-  CHECK_I64(x.s.live_bytes, 0);
+  CHECK_I64(x.s->live_bytes, 0);
   for (int i = 0; i < 5; i++) sm_stream_drop(kept[i]);
-  CHECK_I64(x.s.live_bytes, 0);
+  CHECK_I64(x.s->live_bytes, 0);
   sm_stream_drop(a);
-  CHECK(x.s.tensors == NULL);
+  CHECK(x.s->tensors == NULL);
   close_fixture(&x);
 }
 
 /* --- Uses ------------------------------------------------------------------------------- */
 
-static const sm_op *last_op(const fixture *x) { return &x->s.segment.ops.items[x->s.segment.ops.len - 1]; }
+static const sm_op *last_op(const fixture *x) { return &x->s->segment.ops.items[x->s->segment.ops.len - 1]; }
 
 TEST(last_uses_are_read_write) {
   fixture x;
@@ -235,17 +248,17 @@ TEST(conversions_are_records) {
   sm_tensor *a = input_of(&x, SMELT_I8, 4);
   sm_tensor *y = record(&x, SM_OP_ADD, ref(a), input_of(&x, SMELT_U8, 4));
   CHECK_I64(y->dtype, SMELT_I16);
-  CHECK_I64(x.s.segment.ops.len, 3);
-  CHECK_I64(x.s.segment.ops.items[0].code, SM_OP_ASTYPE);
-  CHECK_I64(x.s.segment.ops.items[1].code, SM_OP_ASTYPE);
-  CHECK_I64(atomic_load(&x.counters.operations), 3);
+  CHECK_I64(x.s->segment.ops.len, 3);
+  CHECK_I64(x.s->segment.ops.items[0].code, SM_OP_ASTYPE);
+  CHECK_I64(x.s->segment.ops.items[1].code, SM_OP_ASTYPE);
+  CHECK_I64(sm_streams_operations(&x.set), 3);
   resolve(y); /* the executor verifies */
   CHECK_I64(x.f.live, 1);
   sm_tensor *z = record(&x, SM_OP_ADD, y, a);
   resolve(z);
   CHECK_I64(x.f.ops, 2);
   sm_stream_drop(z);
-  CHECK(x.s.tensors == NULL);
+  CHECK(x.s->tensors == NULL);
   close_fixture(&x);
 }
 
@@ -264,7 +277,7 @@ TEST(ids_count_from_one) {
 
 static sm_cause *refused(fixture *x, sm_opcode code, const sm_argument *arguments, int n) {
   sm_cause *cause = NULL;
-  CHECK(sm_stream_record(&x->s, code, arguments, n, NULL, &cause) == NULL);
+  CHECK(sm_stream_record(x->s, code, arguments, n, NULL, &cause) == NULL);
   CHECK(cause != NULL);
   return cause;
 }
@@ -277,10 +290,10 @@ TEST(a_wrong_call_takes_its_operands) {
   sm_cause *cause = refused(&x, SM_OP_ADD, arguments, 2);
   CHECK_STR(cause->error.text, "add(f32[4], f32[3]): the shapes do not broadcast");
   sm_cause_drop(cause);
-  CHECK_I64(x.s.segment.ops.len, 0);
+  CHECK_I64(x.s->segment.ops.len, 0);
   CHECK_I64(atomic_load(&kept->refs), 1);
-  CHECK(x.s.tensors == kept && kept->next == NULL);
-  CHECK_I64(atomic_load(&x.counters.operations), 0);
+  CHECK(x.s->tensors == kept && kept->next == NULL);
+  CHECK_I64(sm_streams_operations(&x.set), 0);
   close_fixture(&x);
 }
 
@@ -301,7 +314,7 @@ TEST(a_failure_poisons_what_it_concerns) {
   CHECK(cause == first);
   sm_cause_drop(cause);
   sm_stream_drop(bad);
-  CHECK(x.s.tensors == NULL);
+  CHECK(x.s->tensors == NULL);
   close_fixture(&x);
 }
 
@@ -318,12 +331,12 @@ TEST(lack_of_memory) {
     int left = 1000000;
     sm_allocator allocator = {fail_when, &left};
     open_fixture(&x, 100, 1000000);
-    x.s.allocator = x.s.segment.arena.allocator = &allocator;
+    x.set.allocator = x.s->segment.arena.allocator = &allocator;
     sm_tensor *a = input_of(&x, SMELT_I8, 4), *b = input_of(&x, SMELT_U8, 4);
     sm_argument arguments[] = {{.tensor = a}, {.tensor = b}};
     sm_cause *cause = NULL;
     left = allowed;
-    sm_tensor *t = sm_stream_record(&x.s, SM_OP_ADD, arguments, 2, NULL, &cause);
+    sm_tensor *t = sm_stream_record(x.s, SM_OP_ADD, arguments, 2, NULL, &cause);
     smelt_error err = {0};
     smelt_status status = t ? sm_stream_resolve(t, &err) : cause->error.code;
     CHECK(status == SMELT_OK || status == SMELT_ERR_MEMORY);
@@ -331,8 +344,8 @@ TEST(lack_of_memory) {
     sm_cause_drop(cause);
     left = 1000000;
     if (t) sm_stream_drop(t);
-    CHECK_STATUS(sm_stream_flush(&x.s, NULL), SMELT_OK);
-    CHECK(x.s.tensors == NULL);
+    CHECK_STATUS(sm_stream_flush(x.s, NULL), SMELT_OK);
+    CHECK(x.s->tensors == NULL);
     close_fixture(&x);
   }
   CHECK(failures >= 4 && failures < 40);
@@ -344,7 +357,7 @@ TEST(callbacks_may_not_come_back_in) {
   fixture x;
   open_fixture(&x, 100, 1000000);
   sm_tensor *a = input(&x);
-  x.f.reenter = &x.s;
+  x.f.reenter = x.s;
   sm_stream_drop(a);
   CHECK_I64(x.f.released, 1);
   x.f.reenter = NULL;
@@ -361,9 +374,9 @@ TEST(drops_from_callbacks_wait_for_the_next_entry) {
   CHECK_I64(x.f.released, 2);
   x.f.to_drop = kept; /* pending: it must not be computed */
   sm_stream_drop(input(&x));
-  CHECK_STATUS(sm_stream_flush(&x.s, NULL), SMELT_OK);
+  CHECK_STATUS(sm_stream_flush(x.s, NULL), SMELT_OK);
   CHECK_I64(x.f.live, 0);
-  CHECK(x.s.tensors == NULL);
+  CHECK(x.s->tensors == NULL);
   close_fixture(&x);
 }
 
@@ -392,9 +405,9 @@ TEST(random_calls_are_numbered_from_the_seed) {
   smelt_attrs attrs = {.size = sizeof attrs, .dtype = SMELT_F32, .rank = 1, .dims = (int64_t[]){4}};
   sm_cause *cause;
   for (uint64_t seed = 5; seed < 8; seed++) {
-    CHECK_STATUS(sm_stream_seed(&x.s, seed), SMELT_OK);
+    CHECK_STATUS(sm_stream_seed(x.s, seed), SMELT_OK);
     for (uint64_t call = 0; call < 3; call++) {
-      CHECK(sm_stream_record(&x.s, SM_OP_RAND, NULL, 0, &attrs, &cause) != NULL);
+      CHECK(sm_stream_record(x.s, SM_OP_RAND, NULL, 0, &attrs, &cause) != NULL);
       CHECK_I64(drawn(&x, 0), call);
       CHECK_I64(drawn(&x, 1), seed);
     }

@@ -82,7 +82,7 @@ static void run_shares(bench_floor *floor) {
 static bool join_run(bench_floor *floor, uint64_t *last) {
   sm_lock(&floor->lock);
   while (!floor->closing && !(floor->running && floor->run > *last))
-    (void)pthread_cond_wait(&floor->changed, &floor->lock);
+    (void)pthread_cond_wait(&floor->changed, &floor->lock.handle);
   bool joined = !floor->closing;
   if (joined) {
     *last = floor->run;
@@ -115,7 +115,7 @@ void bench_floor_run(bench_floor *floor) {
   run_shares(floor);
   sm_lock(&floor->lock);
   floor->running = false;
-  while (floor->working) (void)pthread_cond_wait(&floor->changed, &floor->lock);
+  while (floor->working) (void)pthread_cond_wait(&floor->changed, &floor->lock.handle);
   sm_unlock(&floor->lock);
 }
 
@@ -158,7 +158,7 @@ smelt_status bench_floor_open(bench_floor **out, bench_floor_kind kind, size_t c
   floor->inputs = floors[kind].inputs;
   floor->count = (count + BENCH_BLOCK - 1) / BENCH_BLOCK * BENCH_BLOCK;
   set_scalars(floor, kind);
-  (void)pthread_mutex_init(&floor->lock, NULL);
+  (void)sm_mutex_init(&floor->lock, SM_LOCK_TOOL);
   (void)pthread_cond_init(&floor->changed, NULL);
   if (!make_arrays(floor, floors[kind].over) || !start_workers(floor, threads - 1)) {
     bench_floor_close(floor);

@@ -29,6 +29,7 @@ int cli_exit_of(smelt_status status) {
     case SMELT_ERR_LEAK:
     case SMELT_ERR_REENTRANT:
     case SMELT_ERR_SERVICE_RUNNING:
+    case SMELT_ERR_FORKED:
     case SMELT_ERR_INTERNAL:
       return CLI_FAILURE;
   }

@@ -432,11 +432,16 @@ static void run_file(runner *r) {
 }
 
 int smt_run(const char *file, const char *text, size_t n, const smt_run_options *options) {
-  runner r = {.options = options, .file = file, .status = CLI_OK, .lock = SM_MUTEX_INIT};
+  runner r = {.options = options, .file = file, .status = CLI_OK};
   smelt_error e;
   smelt_status parsed = sm_smt_parse(&sm_malloc_allocator, text, n, &r.smt, &e);
   if (parsed != SMELT_OK) {
     report(&r, NULL, cli_exit_of(parsed), "%s", e.text);
+    return r.status;
+  }
+  if (!sm_mutex_init(&r.lock, SM_LOCK_TOOL)) {
+    report(&r, NULL, cli_exit_of(SMELT_ERR_MEMORY), "out of memory: a lock");
+    sm_smt_free(&r.smt);
     return r.status;
   }
   sm_arena_init(&r.arena, &sm_malloc_allocator);
