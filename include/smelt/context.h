@@ -15,12 +15,13 @@ typedef struct smelt_context smelt_context;
 
 /* malloc, realloc and free in one: `size` 0 frees and returns NULL, `ptr` NULL
  * allocates, otherwise the block is resized. `old` is the size asked for
- * before. Must return memory aligned for any object, or NULL. Called without
- * locks from any thread; must not call Smelt. */
+ * before. Must return memory aligned for any object, or NULL. Called from any
+ * thread, also while Smelt holds locks: must neither call Smelt nor wait for a
+ * thread that does. */
 typedef void *smelt_alloc_fn(void *user, void *ptr, size_t old, size_t size);
 
 /* Receives one finished log line, without newline. Called without locks from
- * any thread; must not record operations. */
+ * any thread, by several at once; must not record operations. */
 typedef void smelt_log_fn(void *user, const char *line);
 
 typedef enum smelt_switch { SMELT_DEFAULT = 0, SMELT_ON = 1, SMELT_OFF = 2 } smelt_switch;
@@ -52,16 +53,21 @@ SMELT_API smelt_context *smelt_context_create(const smelt_context_desc *desc, sm
 
 /* Frees the context and everything in it, always. References that are still
  * alive are leaks: they are counted, named in `err` and answered with ERR_LEAK;
- * from then on they are stale. NULL is allowed. No other thread may use the
- * context during or after the call. */
+ * from then on they are stale, and what is pending, on whatever thread, is never
+ * computed. Waits for threads that compute in the context because they end. NULL
+ * is allowed. No other thread may use the context during or after the call. */
 SMELT_API smelt_status smelt_context_destroy(smelt_context *ctx, smelt_error *err);
 
-/* Computes everything that is pending. Errors of execution poison the tensors
- * they concern and are not reported here. ERR_ARGUMENT for NULL. Thread-safe. */
+/* Computes everything that the calling thread has recorded and that is pending.
+ * Errors of execution poison the tensors they concern and are not reported here.
+ * ERR_ARGUMENT for NULL, ERR_MEMORY, ERR_REENTRANT from inside a callback.
+ * Thread-safe. */
 SMELT_API smelt_status smelt_sync(smelt_context *ctx, smelt_error *err);
 
-/* Restarts the random stream: the same seed and the same sequence of random
- * operations give the same numbers on every device. ERR_ARGUMENT for NULL,
+/* Restarts the calling thread's random numbers: the same seed and the same sequence
+ * of random operations give the same numbers on every device. A thread that has not
+ * been seeded has numbers of its own, which follow from the context's seed and from
+ * how many threads used the context before. ERR_ARGUMENT for NULL, ERR_MEMORY,
  * ERR_REENTRANT from inside a callback. Thread-safe. */
 SMELT_API smelt_status smelt_seed(smelt_context *ctx, uint64_t seed);
 

@@ -17,7 +17,9 @@
  * returns NULL for a tensor.
  *
  * Threads. Any function may be called from any thread; one reference belongs
- * to one thread at a time, others get their own by smelt_ref. */
+ * to one thread at a time, others get their own by smelt_ref. Each thread records
+ * for itself. Using another thread's tensor computes it first, if it is pending,
+ * with all that that thread has recorded (smelt_share). */
 #ifndef SMELT_TENSOR_H
 #define SMELT_TENSOR_H
 
@@ -83,9 +85,13 @@ SMELT_API smelt_status smelt_item_f64(const smelt_tensor *t, double *out, smelt_
 SMELT_API smelt_status smelt_item_i64(const smelt_tensor *t, int64_t *out, smelt_error *err);
 SMELT_API smelt_status smelt_item_bool(const smelt_tensor *t, bool *out, smelt_error *err);
 
-/* Computes `n` tensors now without reading them. The first poisoned one gives
- * the status. */
+/* Computes `n` tensors now without reading them, all of a thread's at once. The
+ * first poisoned one gives the status. */
 SMELT_API smelt_status smelt_eval(const smelt_tensor *const *list, size_t n, smelt_error *err);
+/* Computes the tensor now if it is pending, so that other threads can use it
+ * without ending anything: what they find does not depend on when they come.
+ * A poisoned tensor gives its cause. */
+SMELT_API smelt_status smelt_share(const smelt_tensor *t, smelt_error *err);
 
 /* Writes the tensor to standard output as NumPy prints it, and a newline. */
 SMELT_API smelt_status smelt_print(const smelt_tensor *t, smelt_error *err);

@@ -238,9 +238,9 @@ smelt_status smelt_item_bool(const smelt_tensor *t, bool *out, smelt_error *err)
   return SMELT_OK;
 }
 
-static smelt_status eval_one(const smelt_tensor *t, smelt_error *err) {
+static smelt_status eval_one(const smelt_tensor *t, const char *user, smelt_error *err) {
   sm_target target;
-  SM_TRY(sm_reference_peek(t, "eval", &target, err));
+  SM_TRY(sm_reference_peek(t, user, &target, err));
   if (target.kind == SM_TARGET_TENSOR) return sm_stream_resolve(target.tensor, err);
   return target.kind == SM_TARGET_SCALAR ? SMELT_OK : tell_cause(target.cause, err);
 }
@@ -249,8 +249,10 @@ smelt_status smelt_eval(const smelt_tensor *const *list, size_t n, smelt_error *
   smelt_status first = SMELT_OK;
   if (n && !list) return sm_error_set(err, SMELT_ERR_ARGUMENT, "smelt_eval: the list is NULL");
   for (size_t i = 0; i < n; i++) {
-    smelt_status status = eval_one(list[i], first == SMELT_OK ? err : NULL);
+    smelt_status status = eval_one(list[i], "eval", first == SMELT_OK ? err : NULL);
     if (first == SMELT_OK) first = status;
   }
   return first;
 }
+
+smelt_status smelt_share(const smelt_tensor *t, smelt_error *err) { return eval_one(t, "share", err); }

@@ -56,6 +56,7 @@ typedef struct sm_thread {
   bool inside;                       /* see above */
   bool in_job;                       /* runs a chunk of a pool's job; jobs that it starts there are its
                                         own alone (rt/pool.h) */
+  bool running;                      /* a job; then it waits for no other (stream) */
   bool draining;                     /* applies `dropped` (stream) */
   uint32_t held;                     /* levels, a bit each; where the order is checked */
   struct sm_tensor *dropped;         /* by callbacks (stream) */

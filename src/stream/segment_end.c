@@ -79,8 +79,11 @@ static void release_sources(const sm_stream *s) {
 static bool run_job(sm_stream *s) {
   sm_count(&s->set->counters->segments, 1);
   if (!prepare_job(s)) return false;
+  sm_thread *self = sm_thread_self();
   sm_float_env host = sm_float_env_enter();
+  self->running = true;
   s->set->executor.run(s->set->executor.self, &s->job);
+  self->running = false;
   sm_float_env_leave(&host);
   release_sources(s);
   return true;
@@ -151,6 +154,7 @@ static void abandon_job(sm_stream *s) {
 }
 
 void sm_job_await(sm_stream *s) {
+  assert(!sm_thread_self()->running && "who runs a job waits for nobody");
   while (s->job_epoch) {
     if (s->job_process != sm_thread_process()) abandon_job(s);
     else sm_event_wait(&s->job_done, &s->lock);

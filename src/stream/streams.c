@@ -29,11 +29,18 @@ static sm_streams *find_living(uint64_t serial) {
   return set;
 }
 
+/* With the lock held. In the child of a fork the visitors are no more. */
+static int count_visitors(sm_streams *set) {
+  if (set->process != sm_thread_process()) set->visitors = 0;
+  set->process = sm_thread_process();
+  return set->visitors;
+}
+
 /* The set with that serial, which then does not go away before end_visit. */
 static sm_streams *visit(uint64_t serial) {
   sm_lock(&registry.lock);
   sm_streams *set = find_living(serial);
-  if (set) set->visitors++;
+  if (set) set->visitors = count_visitors(set) + 1;
   sm_unlock(&registry.lock);
   return set;
 }
@@ -50,7 +57,7 @@ static void delist(sm_streams *set) {
   sm_streams **link = &registry.first;
   while (*link != set) link = &(*link)->next;
   *link = set->next;
-  while (set->visitors) sm_event_wait(&set->left, &registry.lock);
+  while (count_visitors(set)) sm_event_wait(&set->left, &registry.lock);
   sm_unlock(&registry.lock);
 }
 

@@ -37,6 +37,7 @@ struct sm_streams {
   sm_streams *next;
   sm_event left; /* a visitor has */
   int visitors;
+  uint32_t process; /* sm_thread_process of the visitors: those of a parent do not count */
 };
 
 /* False if the process has no room for it. */
