@@ -13,6 +13,7 @@
 #define _DEFAULT_SOURCE
 #include <inttypes.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -232,6 +233,23 @@ static smelt_status several_at_once(smelt_context *ctx) {
   return worse(status, EXPECT_F32(z, 3, 6));
 }
 
+static void *add_elsewhere(void *argument) {
+  smelt_tensor **t = argument;
+  t[1] = smelt_mul(smelt_ref(t[0]), 2);
+  t[0] = smelt_add(t[0], 1);
+  return NULL;
+}
+
+/* A thread uses a tensor that is pending here, and leaves with its own work pending. */
+static smelt_status another_thread(smelt_context *ctx) {
+  smelt_tensor *x = smelt_mul(F32S(ctx, 1, 2), 3), *t[] = {smelt_ref(x), NULL};
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, add_elsewhere, t) != 0) complain(__func__, "no thread");
+  else (void)pthread_join(thread, NULL);
+  smelt_status status = worse(EXPECT_F32(t[0], 4, 7), EXPECT_F32(t[1], 6, 12));
+  return worse(status, EXPECT_F32(x, 3, 6));
+}
+
 static smelt_status files(smelt_context *ctx) {
   char path[] = "/tmp/smelt-fault-XXXXXX.npy";
   int file = mkstemps(path, 4);
@@ -397,6 +415,8 @@ static int run_all(int argc, char **argv) {
       {"stale references", stale_references, logged},
       {"printed", printed, by_default},
       {"several at once", several_at_once, by_default},
+      {"another thread", another_thread, by_default},
+      {"another thread, ref", another_thread, ref},
       {"files", files, by_default},
   };
   fault_totals totals = {.all = false};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Launches and compilations that fail: what is poisoned, and what goes on. The
+ * Launches, compilations and allocations that fail: what is poisoned, and what goes on. The
  * driver is the CPU's with functions in front of it that fail on demand. */
 #include <string.h>
 
@@ -14,7 +14,7 @@
 /* --- A driver that fails ---------------------------------------------------------------- */
 
 /* Counts down with each call; the call that reaches 0 fails. */
-static int until_launch_fails, until_compile_fails, compiles;
+static int until_launch_fails, until_compile_fails, until_alloc_fails, compiles;
 
 static smelt_status launch(sm_device *device, sm_kernel *kernel, const sm_launch *l, smelt_error *err) {
   if (--until_launch_fails == 0) return sm_error_set(err, SMELT_ERR_LAUNCH, "the launch was made to fail");
@@ -26,6 +26,10 @@ static smelt_status compile(sm_device *device, sm_kir_kernel *ir, sm_kernel **ou
   if (--until_compile_fails == 0)
     return sm_error_set(err, SMELT_ERR_COMPILE, "the compiler was made to fail");
   return sm_driver_cpu.compile(device, ir, out, err);
+}
+
+static void *alloc(sm_device *device, size_t bytes) {
+  return --until_alloc_fails == 0 ? NULL : sm_driver_cpu.alloc(device, bytes);
 }
 
 /* --- A stream on it ------------------------------------------------------------------------ */
@@ -47,6 +51,7 @@ static void open_stream(fixture *f, int max_ops, bool fusion) {
   f->driver = sm_driver_cpu;
   f->driver.launch = launch;
   f->driver.compile = compile;
+  f->driver.alloc = alloc;
   CHECK_OK(sm_device_open(&f->device, "cpu", drivers, &sm_malloc_allocator, &f->log, &err), err);
   CHECK(sm_fused_executor_init(&f->executor, &f->device, &f->log, &f->counters,
                                (sm_fused_options){max_ops, true, fusion, SMELT_MODE_DEFAULT}));
@@ -118,10 +123,11 @@ static void check_values(sm_tensor *t, float first, float step) {
 
 /* Takes `t`; answers its cause, which lives as long as another tensor has it. */
 static const sm_cause *check_poisoned(sm_tensor *t, smelt_status status) {
+  const char *text = status == SMELT_ERR_MEMORY ? "out of memory: 4 bytes" : "was made to fail";
   smelt_error err = {.code = SMELT_OK};
   CHECK_STATUS(sm_stream_resolve(t, &err), status);
   CHECK_STATUS(err.code, status);
-  CHECK_CONTAINS(err.text, "was made to fail");
+  CHECK_CONTAINS(err.text, text);
   CHECK(t->buffer == NULL);
   const sm_cause *cause = t->cause;
   sm_stream_drop(t);
@@ -168,7 +174,7 @@ TEST(what_does_not_depend_on_a_failure_runs) {
   close_stream(&f);
 }
 
-/* --- Every launch of a graph --------------------------------------------------------------------- */
+/* --- Everything in a graph --------------------------------------------------------------------- */
 
 enum { RECORDS = 6 };
 
@@ -187,16 +193,15 @@ static const float graph_values[RECORDS] = {-1, 1, 1, 2, -1, 1};
 /* By record: itself and what it depends on, as bits. */
 static const unsigned above[RECORDS] = {0x01, 0x03, 0x05, 0x0f, 0x10, 0x3f};
 
-/* Launch `failing` of the graph fails, counted from 1. */
-static void check_graph(fixture *f, int failing) {
+/* The graph is computed, and record `failing` of it fails, counted from 1. */
+static void check_graph(fixture *f, int failing, smelt_status status) {
   sm_tensor *t[RECORDS];
-  const sm_cause *causes[RECORDS] = {NULL};
+  const sm_cause *causes[RECORDS + 1] = {NULL};
   record_graph(f, t);
-  until_launch_fails = failing;
   flush(f);
   for (int i = 0; i < RECORDS; i++) {
     bool poisoned = above[i] >> (failing - 1) & 1;
-    if (poisoned) causes[i] = check_poisoned(keep(t[i]), SMELT_ERR_LAUNCH);
+    if (poisoned) causes[i] = check_poisoned(keep(t[i]), status);
     else check_values(keep(t[i]), graph_values[i], 0);
   }
   for (int i = 0; i < RECORDS; i++) CHECK(!causes[i] || causes[i] == causes[failing - 1]);
@@ -207,8 +212,39 @@ static void check_graph(fixture *f, int failing) {
 TEST(exactly_what_depends_on_a_failure_is_poisoned) {
   fixture f;
   open_stream(&f, 256, false);
-  for (int failing = 1; failing <= RECORDS + 1; failing++) check_graph(&f, failing);
+  for (int failing = 1; failing <= RECORDS + 1; failing++) {
+    until_launch_fails = failing;
+    check_graph(&f, failing, SMELT_ERR_LAUNCH);
+  }
   close_stream(&f);
+}
+
+/* A result that there is no memory for is a failure like any other. Two inputs come first;
+ * a and e are written over them. */
+TEST(every_allocation_fails_once) {
+  static const int failing[] = {2, 3, 4, 6, RECORDS + 1};
+  fixture f;
+  open_stream(&f, 256, false);
+  for (int n = 0; n < 5; n++) {
+    until_alloc_fails = 2 + 1 + n;
+    check_graph(&f, failing[n], SMELT_ERR_MEMORY);
+  }
+  close_stream(&f);
+}
+
+/* Of the records the first four need kernels of their own. What failed is not kept as
+ * good: in the same stream the graph is right the next time. */
+TEST(every_compilation_fails_once) {
+  enum { KERNELS = 4 };
+  for (int failing = 1; failing <= KERNELS; failing++) {
+    fixture f;
+    open_stream(&f, 256, false);
+    until_compile_fails = failing;
+    check_graph(&f, failing, SMELT_ERR_COMPILE);
+    check_graph(&f, RECORDS + 1, SMELT_OK);
+    CHECK_I64(f.counters.kernels_compiled, KERNELS);
+    close_stream(&f);
+  }
 }
 
 /* The same where only the last result is wanted. */
@@ -296,5 +332,6 @@ TEST(a_record_beyond_a_limit_poisons_its_results_only) {
 TEST_MAIN(CASE(a_record_beyond_a_limit_poisons_its_results_only),
           CASE(a_failed_launch_poisons_its_results_only), CASE(what_does_not_depend_on_a_failure_runs),
           CASE(exactly_what_depends_on_a_failure_is_poisoned), CASE(temporaries_of_failed_launches_are_freed),
+          CASE(every_allocation_fails_once), CASE(every_compilation_fails_once),
           CASE(a_poisoned_tensor_poisons_what_is_recorded_later), CASE(a_failed_compilation_is_tried_again),
           CASE(a_failed_launch_leaves_its_kernel))
