@@ -192,6 +192,17 @@ measured tiny
 says launches 3
 says allocations 0
 
+# --- Threads ----------------------------------------------------------------------------------
+
+bench threads --json --rounds 3
+measured threads
+says shape '[256,256]'
+says floor '"one_thread"'
+says launches 1
+says kernels 1
+says equal_to_ref true
+holds 'p10 > 0 && p10 <= us && us <= p90 && floor_us > 0 && ratio > 0'
+
 # --- Whole processes ----------------------------------------------------------------------------
 
 # process CASE LLVM: with code from libLLVM, whether the processes are to have it mapped.
@@ -238,7 +249,7 @@ for note in record twenty; do
   verdict "$name: $note" "$([[ $(grep -c "  $note  *[0-9.]* [num]s" <<<"$out") == 1 ]] || echo "$out")"
 done
 bench --help
-for case in expr expr_inplace add gelu chain64 mixed65 compile256 later plan512 tiny cold warm first; do
+for case in expr expr_inplace add gelu chain64 mixed65 compile256 later plan512 tiny threads cold warm first; do
   verdict "$name: $case" "$(grep -q "^  $case " <<<"$out" || echo 'is not there')"
 done
 

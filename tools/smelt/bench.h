@@ -85,9 +85,9 @@ uint64_t bench_later_programs(void);
 /* speed: against the floor and without fusion. compile: the first run of each of
  * many programs, each in a new context, less a second run. later: the same in one
  * context. plan: the same where nothing is compiled. tiny: one operation recorded, and a
- * whole program. cold, warm: whole processes, which run the case first. */
+ * whole program. threads: one thread against two. cold, warm: whole processes, which run the case first. */
 bench_measure bench_measure_speed, bench_measure_compile, bench_measure_later, bench_measure_plan,
-    bench_measure_tiny, bench_measure_cold, bench_measure_warm, bench_measure_first;
+    bench_measure_tiny, bench_measure_threads, bench_measure_cold, bench_measure_warm, bench_measure_first;
 
 /* --- Contexts and runs (bench_side.c) --------------------------------------------------- */
 

@@ -40,6 +40,13 @@ static smelt_tensor *bench_chain64(smelt_tensor *const *in, uint64_t order) {
   return x;
 }
 
+static smelt_tensor *bench_exps(smelt_tensor *const *in, uint64_t order) {
+  (void)order;
+  smelt_tensor *x = smelt_ref(in[0]);
+  for (int k = 0; k < 16; k++) x = smelt_exp(smelt_neg(x));
+  return x;
+}
+
 static smelt_tensor *bench_mixed65(smelt_tensor *const *in, uint64_t order) {
   (void)order;
   smelt_tensor *x = smelt_ref(in[0]);
