@@ -14,7 +14,7 @@ struct sm_plan_node {
   uint64_t words[];
 };
 
-static const sm_plan_limits default_limits = {.plans = 1024, .records = 128 * 1024};
+static const sm_plan_limits default_limits = {.plans = 1024, .records = (size_t)128 * 1024};
 
 bool sm_plan_cache_init(sm_plan_cache *cache, const sm_allocator *allocator, sm_counters *counters,
                         sm_plan_sharing sharing) {
