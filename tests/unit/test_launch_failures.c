@@ -2,6 +2,7 @@
  *
  * Launches, compilations and allocations that fail: what is poisoned, and what goes on. The
  * driver is the CPU's with functions in front of it that fail on demand. */
+#include <pthread.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -14,7 +15,7 @@
 /* --- A driver that fails ---------------------------------------------------------------- */
 
 /* Counts down with each call; the call that reaches 0 fails. */
-static int until_launch_fails, until_compile_fails, until_alloc_fails, compiles;
+static atomic_int until_launch_fails, until_compile_fails, until_alloc_fails, compiles;
 
 static smelt_status launch(sm_device *device, sm_kernel *kernel, const sm_launch *l, smelt_error *err) {
   if (--until_launch_fails == 0) return sm_error_set(err, SMELT_ERR_LAUNCH, "the launch was made to fail");
@@ -80,7 +81,7 @@ static void close_stream(fixture *f) {
 
 enum { MOST = 4 };
 
-static sm_tensor *input(fixture *f, int64_t n, float first) {
+static sm_tensor *input_on(fixture *f, sm_stream *stream, int64_t n, float first) {
   sm_shape shape = {.rank = 1, .dims = {n}};
   float values[MOST];
   sm_buffer *buffer;
@@ -89,9 +90,11 @@ static sm_tensor *input(fixture *f, int64_t n, float first) {
   for (int64_t i = 0; i < n; i++) values[i] = first + (float)i;
   CHECK_OK(sm_buffer_create(&f->device, (size_t)n * sizeof *values, &buffer, &err), err);
   CHECK_OK(f->driver.upload(&f->device, buffer->data, values, buffer->bytes, &err), err);
-  CHECK_OK(sm_stream_input(f->stream, SMELT_F32, &shape, buffer, "input", &t, &err), err);
+  CHECK_OK(sm_stream_input(stream, SMELT_F32, &shape, buffer, "input", &t, &err), err);
   return t;
 }
+
+static sm_tensor *input(fixture *f, int64_t n, float first) { return input_on(f, f->stream, n, first); }
 
 static sm_tensor *keep(sm_tensor *t) {
   atomic_fetch_add(&t->refs, 1);
@@ -99,13 +102,17 @@ static sm_tensor *keep(sm_tensor *t) {
 }
 
 /* Takes the operands; `b` may be NULL. */
-static sm_tensor *call(fixture *f, sm_opcode code, sm_tensor *a, sm_tensor *b) {
+static sm_tensor *call_on(sm_stream *stream, sm_opcode code, sm_tensor *a, sm_tensor *b) {
   sm_argument arguments[2] = {{.tensor = a}, {.tensor = b}};
   sm_cause *cause = NULL;
-  sm_tensor *t = sm_stream_record(f->stream, code, arguments, b ? 2 : 1, NULL, &cause);
+  sm_tensor *t = sm_stream_record(stream, code, arguments, b ? 2 : 1, NULL, &cause);
   if (!t) sm_cause_drop(cause);
   CHECK(t != NULL);
   return t;
+}
+
+static sm_tensor *call(fixture *f, sm_opcode code, sm_tensor *a, sm_tensor *b) {
+  return call_on(f->stream, code, a, b);
 }
 
 /* Takes `t`. */
@@ -297,6 +304,48 @@ TEST(a_failed_compilation_is_tried_again) {
   close_stream(&f);
 }
 
+/* Of threads that need one kernel at a time, the one that fails to make it is alone: the
+ * next tries again, and the others wait for that. */
+typedef struct member {
+  pthread_t thread;
+  fixture *f;
+  smelt_status status;
+} member;
+
+static void *negate_together(void *argument) {
+  member *m = argument;
+  sm_stream *stream = sm_streams_mine(&m->f->streams);
+  CHECK(stream != NULL);
+  sm_tensor *t = call_on(stream, SM_OP_NEGATIVE, input_on(m->f, stream, 4, 1), NULL);
+  m->status = sm_stream_resolve(t, NULL);
+  sm_stream_drop(t);
+  return NULL;
+}
+
+TEST(a_failed_compilation_stays_with_its_thread) {
+  enum { MEMBERS = 6 };
+  for (int round = 0; round < 20; round++) {
+    fixture f;
+    member members[MEMBERS];
+    int failed = 0;
+    open_stream(&f, 256, true);
+    until_compile_fails = 1;
+    compiles = 0;
+    for (int i = 0; i < MEMBERS; i++) {
+      members[i] = (member){.f = &f};
+      CHECK_I64(pthread_create(&members[i].thread, NULL, negate_together, &members[i]), 0);
+    }
+    for (int i = 0; i < MEMBERS; i++) {
+      CHECK_I64(pthread_join(members[i].thread, NULL), 0);
+      CHECK(members[i].status == SMELT_OK || members[i].status == SMELT_ERR_COMPILE);
+      failed += members[i].status != SMELT_OK;
+    }
+    CHECK_I64(failed, 1);
+    CHECK_I64(compiles, 2);
+    close_stream(&f);
+  }
+}
+
 /* A kernel whose launch failed is still a good kernel. */
 TEST(a_failed_launch_leaves_its_kernel) {
   fixture f;
@@ -334,4 +383,4 @@ TEST_MAIN(CASE(a_record_beyond_a_limit_poisons_its_results_only),
           CASE(exactly_what_depends_on_a_failure_is_poisoned), CASE(temporaries_of_failed_launches_are_freed),
           CASE(every_allocation_fails_once), CASE(every_compilation_fails_once),
           CASE(a_poisoned_tensor_poisons_what_is_recorded_later), CASE(a_failed_compilation_is_tried_again),
-          CASE(a_failed_launch_leaves_its_kernel))
+          CASE(a_failed_compilation_stays_with_its_thread), CASE(a_failed_launch_leaves_its_kernel))
