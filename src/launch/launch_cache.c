@@ -77,8 +77,8 @@ static sm_ready_kernel *copy_kernel(const sm_allocator *allocator, const sm_layo
   copy->sizes = (sm_size_source *)(copy + 1);
   copy->moves = (bool *)(copy->sizes + copy->n_sizes);
   copy->layout.bytes = (uint8_t *)(copy->moves + copy->n_moves);
-  memcpy(copy->sizes, kernel->sizes, copy->n_sizes * sizeof *copy->sizes);
-  memcpy(copy->moves, kernel->moves, copy->n_moves * sizeof *copy->moves);
+  if (copy->n_sizes) memcpy(copy->sizes, kernel->sizes, copy->n_sizes * sizeof *copy->sizes);
+  if (copy->n_moves) memcpy(copy->moves, kernel->moves, copy->n_moves * sizeof *copy->moves);
   memcpy(copy->layout.bytes, layout->bytes, layout->len);
   return copy;
 }
