@@ -66,7 +66,8 @@ static uint32_t count_uses(const sm_candidate *c, uint32_t v) {
   uint32_t n = 0;
   for (int i = 0; i < c->n_ops; i++) {
     const sm_op *op = record(c, i);
-    for (int k = 0; k < op->n_operands; k++) n += !op->operands[k].is_scalar && op->operands[k].use.value == v;
+    for (int k = 0; k < op->n_operands; k++)
+      n += !op->operands[k].is_scalar && op->operands[k].use.value == v;
   }
   return n;
 }
