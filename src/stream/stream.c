@@ -30,26 +30,12 @@ static void write_lines(const sm_stream *s, sm_text *lines) {
 
 void sm_stream_unlock(sm_stream *s) {
   sm_tensor *trash = s->trash;
-  sm_stock_block *returned = s->stock.returned;
   sm_text lines = s->lines;
   s->trash = NULL;
-  s->stock.returned = NULL;
-  if (lines.cap) sm_text_init(&s->lines, &sm_malloc_allocator);
+  if (lines.cap) sm_text_init(&s->lines, s->set->allocator);
   sm_unlock(&s->lock);
-  if (returned) sm_stock_free_blocks(returned, s->set->allocator);
   if (lines.cap) write_lines(s, &lines);
   if (trash) sm_tensor_empty_trash(s, trash);
-}
-
-bool sm_stream_restock(sm_stream *s) {
-  size_t size = s->stock.wanted;
-  s->stock.wanted = 0;
-  if (!size) return false;
-  sm_stream_unlock(s);
-  void *block = sm_alloc(s->set->allocator, size);
-  sm_lock(&s->lock);
-  if (block) sm_stock_put(&s->stock, block, size);
-  return block != NULL;
 }
 
 /* The last reference is gone. What another thread's segment mentions stays until that
@@ -93,11 +79,10 @@ bool sm_stream_init(sm_stream *s, sm_streams *set) {
   memset(s, 0, sizeof *s);
   s->set = set;
   s->epoch = 1;
-  sm_stock_init(&s->stock);
-  sm_segment_init(&s->segment, &s->stock.allocator);
+  sm_segment_init(&s->segment, set->allocator);
   sm_segment_init(&s->job_segment, set->allocator);
   sm_arena_init(&s->job.scratch, set->allocator);
-  sm_text_init(&s->lines, &sm_malloc_allocator);
+  sm_text_init(&s->lines, set->allocator);
   return sm_mutex_init(&s->lock, SM_LOCK_STREAM);
 }
 
@@ -117,10 +102,8 @@ void sm_stream_free(sm_stream *s) {
   sm_tensor_empty_trash(s, s->trash);
   self->inside = false;
   sm_tensor_free_spares(s);
-  s->segment.arena.allocator = s->set->allocator;
   sm_segment_free(&s->segment);
   sm_segment_free(&s->job_segment);
-  sm_stock_free_blocks(s->stock.blocks, s->set->allocator);
   sm_arena_free(&s->job.scratch);
   sm_plan_key_free(&s->job.key, s->set->allocator);
   sm_text_free(&s->lines);
@@ -135,9 +118,7 @@ smelt_status sm_stream_input(sm_stream *s, smelt_dtype dtype, const sm_shape *sh
                              const char *origin, sm_tensor **out, smelt_error *err) {
   sm_thread *self = sm_stream_enter(s);
   if (!self) return refuse_reentry(err);
-  sm_tensor *t;
-  do t = sm_tensor_create(s, SM_READY, dtype, shape, origin);
-  while (!t && sm_stream_restock(s));
+  sm_tensor *t = sm_tensor_create(s, SM_READY, dtype, shape, origin);
   if (t) {
     t->id = new_id(s);
     t->buffer = buffer;
@@ -206,14 +187,23 @@ static bool number_tensor(sm_stream *s, sm_tensor *t, uint32_t *value) {
   return true;
 }
 
+static void log_record(sm_stream *s) {
+  uint64_t n = atomic_load_explicit(&s->operations, memory_order_relaxed);
+  atomic_store_explicit(&s->operations, n + 1, memory_order_relaxed);
+  if (!sm_log_on(s->set->log, SM_LOG_REGISTER)) return;
+  sm_op_print_registered(&s->lines, &s->segment, &s->segment.ops.items[s->segment.ops.len - 1]);
+  sm_text_add(&s->lines, "\n");
+}
+
 /* Converts operand i by an astype record of its own. */
 static bool convert_operand(recording *r, int i) {
   sm_operand *o = &r->operands[i];
   const sm_value *from = &r->stream->segment.values.items[o->use.value];
-  sm_value out = {.dtype = r->inferred.operand[i], .shape = from->shape};
+  sm_value out = {.id = new_id(r->stream), .dtype = r->inferred.operand[i], .shape = from->shape};
   if (!sm_segment_append(&r->stream->segment, SM_OP_ASTYPE, o, 1, &out, &o->use.value)) return false;
   o->use.status = SM_READ_WRITE;
   o->dtype = out.dtype;
+  log_record(r->stream);
   return true;
 }
 
@@ -238,27 +228,20 @@ static void draw_random(recording *r) {
   }
 }
 
-static bool build_operands(recording *r) {
-  for (int i = 0; i < r->n; i++) {
-    if (!build_operand(r, i)) return false;
-  }
-  return true;
-}
-
-static bool convert_operands(recording *r) {
-  for (int i = 0; i < r->n; i++) {
-    if (r->operands[i].dtype != r->inferred.operand[i] && !convert_operand(r, i)) return false;
-  }
-  return true;
-}
-
-static sm_tensor *append_call(recording *r) {
+static sm_tensor *append(recording *r) {
   sm_stream *s = r->stream;
+  for (int i = 0; i < r->n; i++) {
+    if (!build_operand(r, i)) return NULL;
+  }
+  for (int i = 0; i < r->n; i++) {
+    if (r->operands[i].dtype != r->inferred.operand[i] && !convert_operand(r, i)) return NULL;
+  }
   const sm_op_row *row = sm_op_row_of(r->code);
   sm_tensor *t = sm_tensor_create(s, SM_PENDING, r->inferred.dtype, &r->inferred.shape, row->name);
   if (!t) return NULL;
   if (row->random) draw_random(r);
-  sm_value out = {.dtype = t->dtype, .shape = t->shape, .tensor = t};
+  t->id = new_id(s);
+  sm_value out = {.id = t->id, .dtype = t->dtype, .shape = t->shape, .tensor = t};
   const sm_attrs *attrs = sm_op_has_attrs(row) ? &r->inferred.attrs : NULL;
   if (!sm_segment_append_with(&s->segment, r->code, r->operands, r->n, attrs, &out, &t->value)) {
     sm_tensor_free(s, t);
@@ -267,38 +250,7 @@ static sm_tensor *append_call(recording *r) {
   t->epoch = s->epoch;
   if (row->random) s->random_calls++;
   s->live_bytes += sm_shape_bytes(&t->shape, t->dtype);
-  return t;
-}
-
-/* The records from `first` on are there to stay. */
-static void number_records(sm_stream *s, size_t first) {
-  uint64_t n = atomic_load_explicit(&s->operations, memory_order_relaxed);
-  atomic_store_explicit(&s->operations, n + s->segment.ops.len - first, memory_order_relaxed);
-  for (size_t i = first; i < s->segment.ops.len; i++) {
-    const sm_op *op = &s->segment.ops.items[i];
-    s->segment.values.items[op->out].id = new_id(s);
-    if (!sm_log_on(s->set->log, SM_LOG_REGISTER)) continue;
-    sm_op_print_registered(&s->lines, &s->segment, op);
-    sm_text_add(&s->lines, "\n");
-  }
-}
-
-/* Conversions and the call itself; on failure none of them, though operands from outside
- * may have become sources. */
-static sm_tensor *append(recording *r) {
-  sm_segment *seg = &r->stream->segment;
-  if (!build_operands(r)) return NULL;
-  size_t n_ops = seg->ops.len, n_values = seg->values.len;
-  int n = r->n;
-  sm_tensor *t = convert_operands(r) ? append_call(r) : NULL;
-  if (t) {
-    number_records(r->stream, n_ops);
-    t->id = seg->values.items[t->value].id;
-  } else {
-    seg->ops.len = n_ops;
-    seg->values.len = n_values;
-    r->n = n;
-  }
+  log_record(s);
   return t;
 }
 
@@ -312,23 +264,23 @@ static sm_cause *find_poison(const recording *r) {
   return NULL;
 }
 
-/* Again whenever memory had to be fetched for it: other threads may have come in between. */
 static sm_tensor *try_record(recording *r, const smelt_attrs *attrs, sm_cause **cause) {
+  *cause = find_poison(r);
+  if (*cause) return NULL;
   smelt_error err;
   sm_tensor *t = NULL;
-  do {
-    *cause = find_poison(r);
-    if (*cause) return NULL;
-    if (infer_call(r, attrs, &err) != SMELT_OK) break;
+  if (infer_call(r, attrs, &err) == SMELT_OK) {
     t = append(r);
     if (!t) sm_error_memory(&err, sm_op_row_of(r->code)->name);
-  } while (!t && sm_stream_restock(r->stream));
+  }
   if (!t) {
     sm_stream_log(r->stream, SM_LOG_POISON, "[poison] %s\n", err.text);
     *cause = sm_cause_create(&err);
   }
   return t;
 }
+
+/* --- References of the call --- */
 
 /* References to foreign tensors are given up when the own lock is free again. */
 static void take_references(recording *r) {
@@ -363,6 +315,8 @@ static sm_tensor *refuse_record(const sm_argument *arguments, int n, sm_cause **
   *cause = sm_cause_create(&err);
   return NULL;
 }
+
+/* --- The call --- */
 
 static sm_tensor *record(sm_stream *s, sm_thread *self, sm_opcode code, const sm_argument *arguments, int n,
                          const smelt_attrs *attrs, sm_cause **cause) {

@@ -21,7 +21,7 @@ static sm_tensor *take_spare(sm_stream *s) {
 sm_tensor *sm_tensor_create(sm_stream *s, sm_tensor_state state, smelt_dtype dtype, const sm_shape *shape,
                             const char *origin) {
   sm_tensor *t = take_spare(s);
-  if (!t) t = sm_alloc(&s->stock.allocator, sizeof *t);
+  if (!t) t = sm_alloc(s->set->allocator, sizeof *t);
   if (!t) return NULL;
   memset(t, 0, sizeof *t);
   atomic_init(&t->refs, 1);

@@ -16,13 +16,10 @@ sm_thread *sm_stream_enter(sm_stream *s);
 void sm_stream_leave(sm_stream *s, sm_thread *self);
 /* The same in the middle, where callbacks stay forbidden. */
 void sm_stream_unlock(sm_stream *s);
-/* After an allocation failed under the lock: fetches what was wanted, so that it can be
- * tried again. Gives the lock back meanwhile. False if there is no memory. */
-bool sm_stream_restock(sm_stream *s);
 
 /* --- With the lock held --------------------------------------------------------------- */
 
-/* A tensor with one reference, linked into the stream; NULL if it has to be fetched. */
+/* A tensor with one reference, linked into the stream; NULL without memory. */
 sm_tensor *sm_tensor_create(sm_stream *s, sm_tensor_state state, smelt_dtype dtype, const sm_shape *shape,
                             const char *origin);
 /* Unlinks it and frees its cause; its buffer is released later (sm_stream_unlock). Its
