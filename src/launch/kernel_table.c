@@ -115,7 +115,8 @@ static smelt_status answer(const sm_kernel_entry *entry, smelt_error *err) {
 /* The IR stays the caller's unless it went into a kernel. */
 static smelt_status get(sm_kernel_table *table, sm_kir_kernel *ir, const char *prefix, bool interpreted,
                         const sm_kernel_entry **out, bool *taken, smelt_error *err) {
-  sm_kernel_entry *fresh = new_entry(table, ir, prefix, interpreted), *entry = fresh ? find_or_add(table, fresh) : NULL;
+  sm_kernel_entry *fresh = new_entry(table, ir, prefix, interpreted),
+                  *entry = fresh ? find_or_add(table, fresh) : NULL;
   *out = entry;
   if (fresh && entry != fresh) free_entry(table, fresh);
   if (!entry) return sm_error_memory(err, "a kernel");
