@@ -202,8 +202,10 @@ static smelt_tensor *turned_tensor(smelt_context *ctx) {
   for (int32_t i = 0; i < 12; i++) ((int32_t *)base->data)[i] = i;
   CHECK_OK(sm_buffer_view(base, SMELT_I32, &l, &view, &err), err);
   sm_buffer_drop(base);
+  sm_stream *stream = sm_context_stream(ctx, &err);
+  CHECK_OK(stream ? SMELT_OK : err.code, err);
   sm_tensor *t;
-  CHECK_OK(sm_stream_input(sm_context_stream(ctx, &err), SMELT_I32, &turned, view, "view", &t, &err), err);
+  CHECK_OK(sm_stream_input(stream, SMELT_I32, &turned, view, "view", &t, &err), err);
   return sm_reference_create((sm_target){.kind = SM_TARGET_TENSOR, .tensor = t});
 }
 
