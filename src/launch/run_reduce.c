@@ -130,10 +130,13 @@ typedef enum stride_class { STANDS, STEPS, JUMPS } stride_class;
 
 static stride_class class_of(int64_t stride) { return stride == 0 ? STANDS : stride == 1 ? STEPS : JUMPS; }
 
+_Static_assert(sizeof(sm_reduce_form) == 8 * sizeof(int), "what is added to a form enters the key too");
+
 /* All that enters the kernel of a stage, but for the trace. */
 static bool key_of(const run *r, int stage, sm_layout_class *out) {
   const sm_reduce_form *f = &r->forms[stage];
-  const int fields[] = {(int)f->stage, f->columns, f->width, f->strip, f->levels, f->group};
+  const int fields[] = {(int)f->stage, f->columns, f->width,        f->vector,      f->strip,
+                        f->levels,     f->group,   f->whole_blocks, f->whole_pieces};
   size_t n_in = r->trace->inputs.len;
   out->len = sizeof fields + n_in * (SM_REDUCE_AXES + 1);
   out->bytes = sm_arena_alloc(r->env->scratch, out->len);

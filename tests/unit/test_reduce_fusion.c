@@ -202,5 +202,29 @@ TEST(lengths_are_not_identity) {
   close_context(ctx);
 }
 
+/* Sums of ones over [rows, columns] by `axis`, each of which is the axis' length. */
+static void check_counts(smelt_context *ctx, int64_t rows, int64_t columns, int axis) {
+  enum { MOST = 520 };
+  float sums[MOST];
+  int64_t n = axis ? rows : columns, length = axis ? columns : rows;
+  smelt_error err = {0};
+  smelt_tensor *sum = sum_of(smelt_ones(ctx, SMELT_F32, DIMS(rows, columns)), axis);
+  CHECK_OK(smelt_into_host(sum, SMELT_F32, sums, (size_t)n * sizeof *sums, &err), err);
+  for (int64_t i = 0; i < n; i++) CHECK_F64(sums[i], (double)length);
+}
+
+/* A kernel for whole blocks is not that of others, whichever comes first. */
+TEST(whole_blocks_and_others_in_one_context) {
+  static const int64_t lengths[] = {512, 1, 255, 256, 257, 3, 384, 31, 512, 17};
+  for (int axis = 0; axis < 2; axis++) {
+    smelt_context *ctx = open_context();
+    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+      check_counts(ctx, lengths[i], 17, axis);
+      check_counts(ctx, 17, lengths[i], axis);
+    }
+    close_context(ctx);
+  }
+}
+
 TEST_MAIN(CASE(launches_bytes_and_values), CASE(values_without_fusion), CASE(values_of_the_interpreter),
-          CASE(lengths_are_not_identity))
+          CASE(lengths_are_not_identity), CASE(whole_blocks_and_others_in_one_context))
