@@ -8,29 +8,12 @@
 
 #include "harness.h"
 #include "kir/kir.h"
+#include "meter.h"
 
 enum { NONE = SM_KIR_NONE };
 
 #define SPAN(array) \
   { (array), sizeof(array) }
-
-/* --- Allocators -------------------------------------------------------------------- */
-/* malloc that answers NULL from the allocation `fail_at` on (counted from 0) and
- * checks that blocks come back with the size they had. */
-typedef struct meter {
-  int calls;
-  int fail_at;
-  size_t live;
-} meter;
-
-static void *metered(void *user, void *ptr, size_t old, size_t size) {
-  meter *m = user;
-  if (size && m->calls++ >= m->fail_at) return NULL;
-  m->live += size - old;
-  if (size) return realloc(ptr, size);
-  free(ptr);
-  return NULL;
-}
 
 /* --- Kernels ------------------------------------------------------------------------- */
 static sm_kir_kernel start(const char *name) {
@@ -823,7 +806,7 @@ static smelt_status build_and_run(sm_kir_kernel *k, smelt_error *err) {
 
 /* Whether building and running gets by with `n` allocations. */
 static bool gets_by_with(int n) {
-  meter m = {.fail_at = n};
+  meter m = {.left = n};
   const sm_allocator allocator = {metered, &m};
   sm_kir_kernel k;
   sm_kir_init(&k, &allocator);
@@ -847,13 +830,13 @@ TEST(memory_runs_out) {
 
 /* After a failure adders answer 0 and nothing else happens. */
 TEST(builder_survives_failure) {
-  meter m = {.fail_at = 0};
+  meter m = {.left = 0};
   const sm_allocator allocator = {metered, &m};
   sm_kir_kernel k;
   sm_kir_init(&k, &allocator);
   CHECK_I64(sm_kir_add_buffer(&k, SMELT_F32, true), 0);
   CHECK(k.failed);
-  m.fail_at = INT32_MAX;
+  m.left = INT32_MAX;
   CHECK_I64(sm_kir_load(&k, 0, sm_kir_i64(&k, 0), NONE, 4), 0);
   CHECK_I64(k.ins.len, 0);
   CHECK_STATUS(sm_kir_finish(&k, NULL), SMELT_ERR_MEMORY);

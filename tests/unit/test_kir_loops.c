@@ -10,6 +10,7 @@
 #include "codegen/llvm_codegen.h"
 #include "harness.h"
 #include "rt/object_loader.h"
+#include "meter.h"
 
 enum { NONE = SM_KIR_NONE, MAX_BUFFERS = 4, BUFFER_BYTES = 1024 };
 
@@ -523,21 +524,6 @@ TEST(carried_values_are_identity) {
 }
 
 /* --- Memory ------------------------------------------------------------------------------------------ */
-
-typedef struct meter {
-  int left;
-  size_t live;
-} meter;
-
-/* malloc that answers NULL after `left` allocations. */
-static void *metered(void *user, void *ptr, size_t old, size_t size) {
-  meter *m = user;
-  if (size && m->left-- <= 0) return NULL;
-  m->live += size - old;
-  if (size) return realloc(ptr, size);
-  free(ptr);
-  return NULL;
-}
 
 static smelt_status build_and_evaluate(sm_kir_kernel *k, smelt_error *err) {
   static memory m;

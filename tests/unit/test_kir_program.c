@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "harness.h"
 #include "kir/kir.h"
+#include "meter.h"
 
 enum { NONE = SM_KIR_NONE, MAX_WIDTH = 512 };
 
@@ -313,21 +314,6 @@ TEST(moves_what_is_the_same_in_all_rounds) {
 
 /* --- Memory ----------------------------------------------------------------------------------------------
  */
-
-typedef struct meter {
-  int left;
-  size_t live;
-} meter;
-
-/* malloc that answers NULL after `left` allocations. */
-static void *metered(void *user, void *ptr, size_t old, size_t size) {
-  meter *m = user;
-  if (size && m->left-- <= 0) return NULL;
-  m->live += size - old;
-  if (size) return realloc(ptr, size);
-  free(ptr);
-  return NULL;
-}
 
 static smelt_status hoist_and_run(sm_kir_kernel *k, smelt_error *err) {
   static overlap o;
