@@ -122,6 +122,9 @@ smelt_status bench_side_count(bench_side *side, const bench_case *what, uint64_t
 /* The same result on ref must have the same bits; otherwise result->differs. */
 smelt_status bench_side_check(bench_side *side, const bench_case *what, uint64_t order, const sm_shape *shape,
                               bench_result *result, smelt_error *err);
+/* Opened, checked, and with what one run moves, launches and has compiled. */
+smelt_status bench_side_open_checked(bench_side *side, const bench_case *what, const bench_options *options,
+                                     bench_result *result, smelt_error *err);
 smelt_counters bench_side_counters(const bench_side *side);
 
 /* --- Times (bench_times.c) ------------------------------------------------------------------ */

@@ -132,3 +132,12 @@ smelt_status bench_side_check(bench_side *side, const bench_case *what, uint64_t
   free(actual);
   return status;
 }
+
+smelt_status bench_side_open_checked(bench_side *side, const bench_case *what, const bench_options *options,
+                                     bench_result *result, smelt_error *err) {
+  SM_TRY(bench_side_open_measured(side, what, options, result, err));
+  SM_TRY(bench_side_check(side, what, 0, &result->shape, result, err));
+  SM_TRY(bench_side_count(side, what, 0, &result->bytes, &result->launches, err));
+  result->kernels = (int64_t)bench_side_counters(side).kernels_compiled;
+  return SMELT_OK;
+}

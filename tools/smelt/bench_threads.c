@@ -74,10 +74,7 @@ static smelt_status run_rounds(bench_side *side, const bench_case *what, int rou
 
 static smelt_status measure(bench_side *side, const bench_case *what, const bench_options *options,
                             bench_result *result, smelt_error *err) {
-  SM_TRY(bench_side_open_measured(side, what, options, result, err));
-  SM_TRY(bench_side_check(side, what, 0, &result->shape, result, err));
-  SM_TRY(bench_side_count(side, what, 0, &result->bytes, &result->launches, err));
-  result->kernels = (int64_t)bench_side_counters(side).kernels_compiled;
+  SM_TRY(bench_side_open_checked(side, what, options, result, err));
   return run_rounds(side, what, options->rounds, result, err);
 }
 
