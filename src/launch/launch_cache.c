@@ -5,15 +5,13 @@
 
 /* --- Classes -------------------------------------------------------------------------- */
 
-typedef enum stride_class { STANDS, STEPS, JUMPS } stride_class;
-
-static stride_class class_of(int64_t stride) { return stride == 0 ? STANDS : stride == 1 ? STEPS : JUMPS; }
+uint8_t sm_stride_class_of(int64_t stride) { return stride == 0 || stride == 1 ? (uint8_t)stride : 2; }
 
 static uint8_t *add_block(uint8_t *to, const sm_block_plan *block, size_t n_buffers) {
   *to++ = (uint8_t)block->rank;
   for (size_t i = 0; i < n_buffers; i++) {
     const int64_t *strides = sm_block_plan_strides(block, (int32_t)i);
-    for (int axis = 0; axis < block->rank; axis++) *to++ = (uint8_t)class_of(strides[axis]);
+    for (int axis = 0; axis < block->rank; axis++) *to++ = sm_stride_class_of(strides[axis]);
   }
   return to;
 }
@@ -30,7 +28,7 @@ bool sm_layout_class_of(const sm_trace *trace, const sm_launch_plan *plan, int w
   *to++ = (uint8_t)width;
   *to++ = streaming;
   for (size_t i = 0; i < n_inputs; i++) *to++ = plan->first[i] != 0;
-  for (size_t i = 0; i < n_inputs; i++) *to++ = (uint8_t)class_of(plan->gathered[i].stride);
+  for (size_t i = 0; i < n_inputs; i++) *to++ = sm_stride_class_of(plan->gathered[i].stride);
   for (size_t b = 0; b < n_blocks; b++) to = add_block(to, &plan->blocks[b], n_buffers);
   return true;
 }

@@ -38,6 +38,9 @@ typedef struct sm_launch_cache {
 void sm_launch_cache_init(sm_launch_cache *cache, const sm_allocator *allocator);
 void sm_launch_cache_free(sm_launch_cache *cache);
 
+/* 0 and 1 are themselves, every other stride is 2. */
+uint8_t sm_stride_class_of(int64_t stride);
+
 /* The class of a launch; its bytes are in `arena`. False when memory is exhausted. */
 bool sm_layout_class_of(const sm_trace *trace, const sm_launch_plan *plan, int width, bool streaming,
                         sm_arena *arena, sm_layout_class *out);

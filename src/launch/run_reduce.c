@@ -126,10 +126,6 @@ static smelt_status create_parts(run *r, smelt_error *err) {
 
 /* --- Kernels -------------------------------------------------------------------------------- */
 
-typedef enum stride_class { STANDS, STEPS, JUMPS } stride_class;
-
-static stride_class class_of(int64_t stride) { return stride == 0 ? STANDS : stride == 1 ? STEPS : JUMPS; }
-
 _Static_assert(sizeof(sm_reduce_form) == 8 * sizeof(int), "what is added to a form enters the key too");
 
 /* All that enters the kernel of a stage, but for the trace. */
@@ -144,16 +140,10 @@ static bool key_of(const run *r, int stage, sm_layout_class *out) {
   memcpy(out->bytes, fields, sizeof fields);
   uint8_t *to = out->bytes + sizeof fields;
   for (size_t i = 0; i < n_in; i++) {
-    for (int axis = 0; axis < SM_REDUCE_AXES; axis++) *to++ = (uint8_t)class_of(r->inputs[i].strides[axis]);
+    for (int axis = 0; axis < SM_REDUCE_AXES; axis++) *to++ = sm_stride_class_of(r->inputs[i].strides[axis]);
     *to++ = r->inputs[i].first != 0;
   }
   return true;
-}
-
-/* "reduce_fuse", or the operation's name if there is one only. */
-static void kernel_prefix(sm_text *text, const run *r) {
-  if (r->trace->n_ops > 1) sm_text_add(text, "reduce_fuse");
-  else sm_op_print_kernel_name(text, &r->segment->ops.items[r->trace->ops[0]]);
 }
 
 static smelt_status build(const run *r, int stage, bool interpreted, const sm_kernel_entry **out,
@@ -167,7 +157,7 @@ static smelt_status build(const run *r, int stage, bool interpreted, const sm_ke
   }
   sm_text prefix;
   sm_text_init(&prefix, allocator);
-  kernel_prefix(&prefix, r);
+  sm_launch_kernel_prefix(&prefix, r->segment, r->trace, "reduce_fuse");
   status = sm_kernel_table_get(r->env->kernels, &ir, prefix.data, interpreted, out, err);
   sm_text_free(&prefix);
   return status;

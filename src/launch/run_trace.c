@@ -27,10 +27,10 @@ static bool streams(const run *r) {
 
 /* --- Kernels ------------------------------------------------------------------------------ */
 
-/* "elemwise_fuse", or the operation's name if there is one only. */
-static void kernel_prefix(sm_text *text, const run *r) {
-  if (r->trace->n_ops > 1) sm_text_add(text, "elemwise_fuse");
-  else sm_op_print_kernel_name(text, &r->segment->ops.items[r->trace->ops[0]]);
+void sm_launch_kernel_prefix(sm_text *text, const sm_segment *segment, const sm_trace *trace,
+                             const char *fused) {
+  if (trace->n_ops > 1) sm_text_add(text, fused);
+  else sm_op_print_kernel_name(text, &segment->ops.items[trace->ops[0]]);
 }
 
 static smelt_status build_kernel(const run *r, sm_ready_kernel *out, sm_size_list *sizes, smelt_error *err) {
@@ -43,7 +43,7 @@ static smelt_status build_kernel(const run *r, sm_ready_kernel *out, sm_size_lis
   }
   sm_text prefix;
   sm_text_init(&prefix, allocator);
-  kernel_prefix(&prefix, r);
+  sm_launch_kernel_prefix(&prefix, r->segment, r->trace, "elemwise_fuse");
   status = sm_kernel_table_get(r->env->kernels, &ir, prefix.data, out->form.interpreted, &out->entry, err);
   sm_text_free(&prefix);
   return status;

@@ -15,6 +15,10 @@ typedef struct sm_launch_env {
   sm_arena *scratch; /* emptied at every launch */
 } sm_launch_env;
 
+/* What a kernel's name begins with: `fused`, or the operation's name if there is one only. */
+void sm_launch_kernel_prefix(sm_text *text, const sm_segment *segment, const sm_trace *trace,
+                             const char *fused);
+
 /* Logs a trace that is about to run. */
 void sm_launch_log_trace(const sm_launch_env *env, const sm_segment *segment, const sm_trace *trace);
 
