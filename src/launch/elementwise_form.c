@@ -15,13 +15,14 @@ enum {
   CHEAP_SEGMENT = 16,  /* it is cut more finely, because */
   UNROLL = 16,         /* so many vectors side by side hide the latency, */
   LIVE_VECTORS = 28,   /* as far as they fit into 32 registers */
-  LOOP_COST = 640,     /* of all vectors side by side in a block's own loop */
+  LOOP_COST = 320,     /* of all vectors side by side in a block's own loop */
 };
 
 typedef struct trace_facts {
   int cost;      /* of the most expensive block, loops once */
   int64_t work;  /* of all blocks, all trips of loops */
   int max_step;  /* cost of its most expensive step */
+  bool loops;    /* some block has one */
   bool one_axis; /* every block has one axis, along which inputs stand or step by 1 and outputs are dense */
 } trace_facts;
 
@@ -86,8 +87,15 @@ static bool has_one_axis(const sm_trace *trace, const sm_launch_plan *plan, cons
   return one;
 }
 
+static bool has_loop(const sm_trace *trace) {
+  for (size_t b = 0; b < trace->blocks.len; b++) {
+    if (trace->blocks.items[b].loop.trips) return true;
+  }
+  return false;
+}
+
 static trace_facts gather(const sm_trace *trace, const sm_launch_plan *plan) {
-  trace_facts f = {.one_axis = true};
+  trace_facts f = {.one_axis = true, .loops = has_loop(trace)};
   for (size_t b = 0; b < trace->blocks.len; b++) {
     gather_block(&f, &trace->blocks.items[b]);
     f.one_axis = f.one_axis && has_one_axis(trace, plan, &plan->blocks[b]);
@@ -103,11 +111,10 @@ static int fit_unroll(const sm_block *block, int cost, int most, sm_arena *arena
   return unroll;
 }
 
-static bool has_loop(const sm_trace *trace) {
-  for (size_t b = 0; b < trace->blocks.len; b++) {
-    if (trace->blocks.items[b].loop.trips) return true;
-  }
-  return false;
+static int loop_cost(const sm_block *block) {
+  int cost = 0;
+  for (int32_t i = block->loop.begin; i < block->loop.end; i++) cost += sm_step_cost(&block->steps.items[i]);
+  return cost;
 }
 
 /* What is right for every loop. */
@@ -115,7 +122,7 @@ static int loop_unroll(const sm_trace *trace, sm_arena *arena) {
   int unroll = UNROLL;
   for (size_t b = 0; b < trace->blocks.len; b++) {
     const sm_block *block = &trace->blocks.items[b];
-    int own = block->loop.trips ? fit_unroll(block, block_cost(block), LOOP_COST, arena) : unroll;
+    int own = block->loop.trips ? fit_unroll(block, loop_cost(block), LOOP_COST, arena) : unroll;
     if (own < unroll) unroll = own;
   }
   return unroll;
@@ -123,7 +130,7 @@ static int loop_unroll(const sm_trace *trace, sm_arena *arena) {
 
 /* Only long chains of cheap steps, and loops, wait for themselves. */
 static int choose_unroll(const sm_trace *trace, const trace_facts *f, sm_arena *arena) {
-  if (has_loop(trace)) return loop_unroll(trace, arena);
+  if (f->loops) return loop_unroll(trace, arena);
   if (!f->one_axis || trace->blocks.len != 1 || f->max_step > CHEAP_STEP_COST) return 1;
   return fit_unroll(&trace->blocks.items[0], 0, 0, arena);
 }
@@ -132,7 +139,7 @@ static void choose_tiles(const sm_trace *trace, const trace_facts *f, sm_arena *
                          sm_elementwise_form *form) {
   form->tile = f->cost > ONE_LOOP_COST ? TILE : 0;
   form->unroll = choose_unroll(trace, f, arena);
-  form->segment = form->unroll > 1 ? CHEAP_SEGMENT : SEGMENT_COST;
+  if (form->tile) form->segment = form->unroll > 1 && !f->loops ? CHEAP_SEGMENT : SEGMENT_COST;
 }
 
 /* Memory at about 20 bytes a nanosecond, or steps at about 0.01 ns an element and cost
@@ -175,8 +182,9 @@ sm_elementwise_form sm_elementwise_choose(const sm_trace *trace, const sm_launch
                                           const sm_profile *profile, bool streaming, sm_arena *arena) {
   trace_facts f = gather(trace, plan);
   int width = sm_elementwise_width(trace, plan, profile);
-  sm_elementwise_form form = {.width = width, .unroll = 1, .padded = f.one_axis, .work = f.work};
-  if (f.cost > ONE_LOOP_COST || has_loop(trace)) choose_tiles(trace, &f, arena, &form);
+  sm_elementwise_form form = {
+      .width = width, .unroll = 1, .loops = f.loops, .padded = f.one_axis, .work = f.work};
+  if (f.cost > ONE_LOOP_COST || f.loops) choose_tiles(trace, &f, arena, &form);
   form.streaming = f.one_axis && streaming;
   return form;
 }
@@ -186,6 +194,7 @@ sm_elementwise_form sm_elementwise_interpreted(const sm_trace *trace, const sm_l
   trace_facts f = gather(trace, plan);
   return (sm_elementwise_form){.width = profile->interpreter_width,
                                .unroll = 1,
+                               .loops = f.loops,
                                .padded = f.one_axis,
                                .interpreted = true,
                                .work = f.work};

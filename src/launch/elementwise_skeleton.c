@@ -170,8 +170,8 @@ static int32_t value_of(skeleton *s, const place *p, int32_t i) {
   int32_t *local = same ? &s->locals[i] : &p->locals[i];
   if (*local != SM_KIR_NONE) return *local;
   int slot = s->first_slot + s->segments.slot[i];
-  *local = sm_step_computes(step) ? sm_kir_load(s->kernel, slot, slot_position(s, p), SM_KIR_NONE, p->width)
-                                  : emit_leaf(s, p, step);
+  *local = sm_step_is_kept(step) ? sm_kir_load(s->kernel, slot, slot_position(s, p), SM_KIR_NONE, p->width)
+                                 : emit_leaf(s, p, step);
   return *local;
 }
 
@@ -204,13 +204,17 @@ static int32_t emit_kop(skeleton *s, const place *p, const sm_step *step) {
   return sm_kir_kop(s->kernel, step->kop, args[0], args[1], args[2], step->dtype);
 }
 
-static void emit_compute(skeleton *s, const place *p, int32_t i) {
-  const sm_step *step = &s->block->steps.items[i];
-  int32_t value = step->kind == SM_STEP_GATHER ? emit_gather(s, p, i) : emit_kop(s, p, step);
-  p->locals[i] = value;
+/* Stores the value of step `i` if later segments use it. */
+static void keep(skeleton *s, const place *p, int32_t i) {
   int slot = s->segments.slot[i];
   if (slot != SM_NO_SLOT)
-    sm_kir_store(s->kernel, s->first_slot + slot, slot_position(s, p), SM_KIR_NONE, value);
+    sm_kir_store(s->kernel, s->first_slot + slot, slot_position(s, p), SM_KIR_NONE, p->locals[i]);
+}
+
+static void emit_compute(skeleton *s, const place *p, int32_t i) {
+  const sm_step *step = &s->block->steps.items[i];
+  p->locals[i] = step->kind == SM_STEP_GATHER ? emit_gather(s, p, i) : emit_kop(s, p, step);
+  keep(s, p, i);
 }
 
 static void emit_write(skeleton *s, const place *p, const sm_step *step) {
@@ -283,14 +287,17 @@ static void emit_loop_begin(skeleton *s, const place *places, int n) {
   if (loop->columns) emit_row(s, &places[0], trip);
 }
 
-/* A step that belongs to the loop itself. */
-static void emit_loop_step(skeleton *s, const place *places, int n, int32_t i) {
-  const sm_step *step = &s->block->steps.items[i];
-  for (int u = 0; u < n; u++) {
-    int32_t *locals = places[u].locals;
-    if (step->kind == SM_STEP_NEXT)
-      sm_kir_next(s->kernel, locals[step->args[0]], value_of(s, &places[u], step->args[1]));
-    else if (step->kind == SM_STEP_RESULT) locals[i] = sm_kir_result(s->kernel, locals[step->args[0]]);
+static void emit_next(skeleton *s, const place *p, const sm_step *step) {
+  sm_kir_next(s->kernel, p->locals[step->args[0]], value_of(s, p, step->args[1]));
+}
+
+/* Results stand right behind the loop, all of them before any is stored. */
+static void emit_loop_end(skeleton *s, const place *places, int n, int32_t end) {
+  const sm_step *steps = s->block->steps.items;
+  sm_kir_end(s->kernel);
+  for (int32_t i = end + 1; i < (int32_t)s->block->steps.len && steps[i].kind == SM_STEP_RESULT; i++) {
+    for (int u = 0; u < n; u++)
+      places[u].locals[i] = sm_kir_result(s->kernel, places[u].locals[steps[i].args[0]]);
   }
 }
 
@@ -301,10 +308,11 @@ static void emit_steps(skeleton *s, int segment, const place *places, int n) {
   for (int32_t i = s->segments.begin[segment]; i < s->segments.begin[segment + 1]; i++) {
     const sm_step *step = &s->block->steps.items[i];
     if (step->kind == SM_STEP_LOOP) emit_loop_begin(s, places, n);
-    else if (step->kind == SM_STEP_END) sm_kir_end(s->kernel);
-    else emit_loop_step(s, places, n, i);
+    else if (step->kind == SM_STEP_END) emit_loop_end(s, places, n, i);
     for (int u = 0; u < n; u++) {
       if (sm_step_computes(step) && s->places.in_body[i]) emit_compute(s, &places[u], i);
+      else if (step->kind == SM_STEP_NEXT) emit_next(s, &places[u], step);
+      else if (step->kind == SM_STEP_RESULT) keep(s, &places[u], i);
       else if (step->kind == SM_STEP_WRITE) emit_write(s, &places[u], step);
     }
   }
@@ -339,7 +347,7 @@ static void emit_loop(skeleton *s, int segment, const span *at, int width, int n
         u ? arithmetic(s, SM_KOP_ADD, position, sm_kir_i64(s->kernel, (int64_t)u * width)) : position;
     places[u] = (place){width, own, at->row, at->tile, s->locals + n_steps * (size_t)u};
   }
-  bool rolled = s->block->loop.trips;
+  bool rolled = s->block->loop.trips && !s->tile;
   for (int u = 0; u < n && width == s->form.width && rolled; u++)
     emit_prefetches(s, &places[u], (int64_t)width * n);
   load_slots(s, segment, places, n);
@@ -364,16 +372,24 @@ static void emit_whole_rounds(skeleton *s, int segment, span *at, int width, int
  * which are tiled, have no such loops: they are slow to compile. */
 enum { NARROWER = 4 };
 
+/* Vectors side by side. Beside loops, whose trips wait for one another, straight segments
+ * need none. */
+static int unroll_of(const skeleton *s, int segment) {
+  bool straight = !s->block->loop.trips || s->block->loop.begin < s->segments.begin[segment] ||
+                  s->block->loop.begin >= s->segments.begin[segment + 1];
+  return straight && s->form.loops ? 1 : s->form.unroll;
+}
+
 /* Whole rounds only, or (where latency counts, whole rounds, then) whole vectors, narrower
  * ones and then single elements. */
 static void emit_segment(skeleton *s, int segment, const span *at) {
+  int unroll = unroll_of(s, segment);
   if (s->form.padded) {
-    emit_loop(s, segment, at, s->form.width, s->form.unroll);
+    emit_loop(s, segment, at, s->form.width, unroll);
     return;
   }
   span rest = *at;
-  if (s->block->loop.trips && s->form.unroll > 1)
-    emit_whole_rounds(s, segment, &rest, s->form.width, s->form.unroll);
+  if (unroll > 1) emit_whole_rounds(s, segment, &rest, s->form.width, unroll);
   for (int width = s->form.width; width > 1; width = s->tile ? 1 : width / NARROWER)
     emit_whole_rounds(s, segment, &rest, width, 1);
   emit_loop(s, segment, &rest, 1, 1);
@@ -485,14 +501,12 @@ static void begin_buffers(skeleton *s) {
  * little of it. */
 enum { SLOT_BYTES = 64 * 1024 };
 
-static bool is_tiled(const skeleton *s) { return s->form.tile && !s->block->loop.trips; }
-
 /* The form's tile, or as many rounds as leave this block's slots within its share. */
 static void fit_tile(skeleton *s) {
   int64_t bytes = 0, share = SLOT_BYTES / (int64_t)s->trace->blocks.len;
   for (int slot = 0; slot < s->segments.n_slots; slot++)
     bytes += (int64_t)smelt_dtype_size(s->segments.dtype[slot]);
-  s->tile = is_tiled(s) ? s->form.tile : 0;
+  s->tile = s->form.tile;
   if (bytes == 0 || bytes * (s->tile + s->form.width) <= share) return;
   int64_t round = (int64_t)s->form.width * s->form.unroll, fits = share / bytes - s->form.width;
   s->tile = (int)(fits - fits % round);
@@ -513,7 +527,7 @@ static bool prepare_block(skeleton *s, sm_arena *arena) {
   s->locals = sm_arena_zalloc(arena, n * (size_t)s->form.unroll, sizeof *s->locals);
   s->row_values = sm_arena_zalloc(arena, n, sizeof *s->row_values);
   return s->locals && s->row_values && sm_row_places_find(s->block, s->plan, arena, &s->places) &&
-         sm_segments_cut(s->block, is_tiled(s) ? s->form.segment : 0, arena, &s->segments);
+         sm_segments_cut(s->block, s->form.segment, arena, &s->segments);
 }
 
 static void emit_block(skeleton *s, sm_arena *arena) {

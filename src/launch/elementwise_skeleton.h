@@ -15,8 +15,8 @@
  *                through local buffers
  *
  * A round takes one vector, or several side by side where a chain of cheap
- * steps would wait for itself. A block that has a loop is never tiled: what the loop
- * carries stays in registers, and a round is over when all its trips are.
+ * steps would wait for itself. What a loop carries stays in registers, and a round is
+ * over when all its trips are: however long, a loop is one segment.
  *
  * A *padded* kernel runs whole rounds only; the driver pads what is left. Any
  * other has loops over narrower vectors and over single elements behind the vectors. */
@@ -29,7 +29,8 @@
 
 typedef struct sm_elementwise_form {
   int width;      /* lanes of a vector */
-  int unroll;     /* vectors side by side in a round; more than 1 only if padded */
+  int unroll;     /* vectors side by side in a round; more than 1 only if padded or for loops */
+  bool loops;     /* some block has a loop */
   int tile;       /* elements of a tile, a multiple of a round's; 0: one loop */
   int segment;    /* cost of the steps that a segment of a tiled kernel may have */
   bool streaming; /* results bypass the caches */

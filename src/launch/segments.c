@@ -8,15 +8,26 @@ int sm_step_cost(const sm_step *step) {
   return step->kind == SM_STEP_COMPUTE ? sm_kop_info_of(step->kop)->cost : 0;
 }
 
+bool sm_step_is_kept(const sm_step *step) { return sm_step_computes(step) || step->kind == SM_STEP_RESULT; }
+
+/* What step `i` adds to its segment: a loop, which stays whole, all at once. */
+static int segment_cost(const sm_block *block, int32_t i) {
+  if (!sm_block_in_loop(block, i)) return sm_step_cost(&block->steps.items[i]);
+  int cost = 0;
+  for (int32_t k = block->loop.begin; k < block->loop.end && i == block->loop.begin; k++)
+    cost += sm_step_cost(&block->steps.items[k]);
+  return cost;
+}
+
 /* A segment ends before the step that would take it over the limit. */
 static void cut(const sm_block *block, int limit, sm_segments *out) {
   int cost = 0;
   out->n = 0;
   out->begin[out->n++] = 0;
-  for (size_t i = 0; i < block->steps.len; i++) {
-    int own = sm_step_cost(&block->steps.items[i]);
+  for (int32_t i = 0; i < (int32_t)block->steps.len; i++) {
+    int own = segment_cost(block, i);
     if (limit && own && cost && cost + own > limit) {
-      out->begin[out->n++] = (int32_t)i;
+      out->begin[out->n++] = i;
       cost = 0;
     }
     cost += own;
@@ -59,7 +70,7 @@ static void assign_slots(const sm_block *block, const int32_t *last, int *busy_u
     const sm_step *step = &block->steps.items[i];
     int segment = segment_of(s, (int32_t)i);
     s->slot[i] = SM_NO_SLOT;
-    if (!sm_step_computes(step) || last[i] <= segment) continue;
+    if (!sm_step_is_kept(step) || last[i] <= segment) continue;
     s->slot[i] = take_slot(s, busy_until, step->dtype, segment, last[i]);
   }
 }

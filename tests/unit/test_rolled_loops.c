@@ -27,6 +27,7 @@ typedef struct body_op {
 typedef struct loop_program {
   smelt_dtype dtype;
   int trips, n_body, n_carried, before, behind;
+  int functions; /* with each operation before and behind: many make a kernel of segments */
   body_op body[BODY];
   int result[CARRIED]; /* which body result each carried value becomes */
   int shape[INVARIANTS + CARRIED];
@@ -39,6 +40,8 @@ static loop_program random_program(uint64_t seed) {
   uint64_t state = seed;
   loop_program p = {.dtype = dtypes[below(&state, 7)]};
   p.trips = 1 + below(&state, below(&state, 4) ? 12 : 60);
+  bool floating = p.dtype == SMELT_F32 || p.dtype == SMELT_F64;
+  p.functions = floating && !below(&state, 3) ? 20 : 0;
   p.n_body = 1 + below(&state, BODY);
   p.n_carried = 1 + below(&state, CARRIED);
   p.before = below(&state, 3);
@@ -121,16 +124,25 @@ static void read_result(smelt_tensor *t, smelt_dtype dtype, outcome *out, int wh
   CHECK_OK(smelt_into_host(t, dtype, out->bytes[which], (size_t)n * smelt_dtype_size(dtype), &err), err);
 }
 
+/* In an order without repetition, which would make a loop of them. */
+static smelt_tensor *many_functions(const loop_program *p, smelt_tensor *x) {
+  uint64_t state = (uint64_t)p->n_body;
+  for (int i = 0; i < p->functions; i++) x = below(&state, 2) ? smelt_tanh(x) : smelt_sin(x);
+  return x;
+}
+
 static void run_program(smelt_context *ctx, const loop_program *p, outcome *out) {
   smelt_tensor *values[CARRIED + INVARIANTS + BODY], *kept = NULL;
   for (int i = 0; i < CARRIED + INVARIANTS; i++) values[i] = operand(ctx, p, i);
-  for (int i = 0; i < p->before; i++) values[0] = smelt_add(values[0], smelt_ref(values[CARRIED]));
+  for (int i = 0; i < p->before; i++)
+    values[0] = many_functions(p, smelt_add(values[0], smelt_ref(values[CARRIED])));
   for (int trip = 0; trip < p->trips; trip++) {
     run_trip(p, trip, values);
     if (trip == p->kept_trip) kept = smelt_ref(values[CARRIED + INVARIANTS + p->kept_op]);
     end_trip(p, values);
   }
-  for (int i = 0; i < p->behind; i++) values[0] = smelt_mul(values[0], smelt_ref(values[1]));
+  for (int i = 0; i < p->behind; i++)
+    values[0] = smelt_mul(many_functions(p, values[0]), smelt_ref(values[1]));
   for (int i = 0; i < CARRIED; i++) read_result(values[i], p->dtype, out, i);
   if (kept) read_result(kept, p->dtype, out, CARRIED);
   for (int i = CARRIED; i < CARRIED + INVARIANTS; i++) smelt_drop(values[i]);
