@@ -1,115 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Programs from seeds. While a program is written it runs on a guide, a context
- * on `ref`: a call is tried there, and what comes out well-typed and of bearable
- * size is taken. So the generator needs to know no operation: those of the table
+ * Programs from seeds. A guide tries the calls, so that all operations of the table
  * take part by themselves. */
-#include <float.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "diff_program.h"
-#include "ir/infer.h"
-
-/* --- Randomness ----------------------------------------------------------------------- */
-
-uint64_t draw(uint64_t *state) {
-  uint64_t x = *state += 0x9e3779b97f4a7c15u;
-  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-  return x ^ x >> 31;
-}
-
-int draw_below(uint64_t *state, int n) { return (int)(draw(state) % (uint64_t)n); }
-bool draw_once_in(uint64_t *state, int n) { return draw_below(state, n) == 0; }
-
-static double draw_unit(uint64_t *state) { return (double)(draw(state) >> 11) * 0x1p-53; }
-
-/* --- Elements --------------------------------------------------------------------------- */
-
-static double draw_float(uint64_t *state, smelt_dtype dtype) {
-  static const double both[] = {0.0, -0.0, NAN, INFINITY, -INFINITY, 1,     -1,
-                                0.5, -0.5, 2,   3,        1e-3,      -7.25, 88.8};
-  static const double f32[] = {FLT_MAX, -FLT_MAX, FLT_MIN, -FLT_MIN, 0x1p-149, -0x1p-149, 0x1p-130, 16777217};
-  static const double f64[] = {DBL_MAX, -DBL_MAX, DBL_MIN, -DBL_MIN, 0x1p-1074, -0x1p-1074, 0x1p-1050, 1e300};
-  static const double f16[] = {65504, -65504, 0x1p-14, -0x1p-14, 0x1p-24, -0x1p-24, 0x1.8p-16, 2049};
-  const double *special = dtype == SMELT_F16 ? f16 : dtype == SMELT_F64 ? f64 : f32; /* f32 suits bf16 */
-  switch (draw_below(state, 6)) {
-    case 0:
-      return both[draw_below(state, sizeof both / sizeof both[0])];
-    case 1:
-      return special[draw_below(state, 8)];
-    case 2:
-      return (draw_unit(state) - 0.5) * 1e6;
-    default:
-      return (draw_unit(state) - 0.5) * 8;
-  }
-}
-
-/* Bits of an integer of any width, which takes the low ones. */
-static uint64_t draw_integer(uint64_t *state, size_t size) {
-  uint64_t top = (uint64_t)1 << (8 * size - 1);
-  switch (draw_below(state, 6)) {
-    case 0:
-      return top; /* the smallest, or half of the largest */
-    case 1:
-      return top - 1; /* the largest signed one */
-    case 2:
-      return draw_once_in(state, 2) ? ~(uint64_t)0 : 0;
-    case 3:
-      return draw(state);
-    default:
-      return (uint64_t)(int64_t)(draw_below(state, 21) - 10);
-  }
-}
-
-static bool is_float(smelt_dtype dtype) { return sm_kind_of(dtype) == SM_KIND_FLOAT; }
-
-static sm_word float_element(smelt_dtype dtype, double value) {
-  sm_word word = {.bits = 0};
-  (void)sm_scalar_convert((sm_scalar){SM_KIND_FLOAT, {.f64 = value}}, dtype, &word, NULL);
-  return word;
-}
-
-static sm_word draw_element(uint64_t *state, smelt_dtype dtype) {
-  sm_word word = {.bits = 0};
-  if (is_float(dtype)) return float_element(dtype, draw_float(state, dtype));
-  if (dtype == SMELT_BOOL) word.BOOL = draw_once_in(state, 2);
-  else word.bits = draw_integer(state, smelt_dtype_size(dtype));
-  return word;
-}
-
-static sm_word plain_element(smelt_dtype dtype, size_t i) {
-  sm_word word = {.bits = i + 1};
-  if (is_float(dtype)) return float_element(dtype, (double)(i + 1));
-  if (dtype == SMELT_BOOL) word.BOOL = true;
-  return word;
-}
-
-void *input_elements(const step *s, size_t count) {
-  size_t size = smelt_dtype_size(s->dtype);
-  unsigned char *data = malloc(count * size + 1);
-  uint64_t state = s->seed;
-  for (size_t i = 0; data && i < count; i++) {
-    sm_word word = s->fill == FILL_WILD ? draw_element(&state, s->dtype) : plain_element(s->dtype, i);
-    memcpy(data + i * size, &word, size); /* little endian: the low bytes of an integer */
-  }
-  return data;
-}
-
-smelt_attrs step_attrs(const step *s) {
-  return (smelt_attrs){.size = sizeof(smelt_attrs),
-                       .dtype = s->dtype,
-                       .rank = s->rank,
-                       .dims = s->dims,
-                       .axes = s->names_axes ? s->axes : NULL,
-                       .n_axes = (size_t)s->n_axes,
-                       .ranges = s->ranges,
-                       .n_ranges = (size_t)s->n_ranges,
-                       .keepdims = s->keepdims,
-                       .number = s->number};
-}
+#include "diff_guide.h"
+#include "ir/op.h"
 
 /* --- The generator ------------------------------------------------------------------------- */
 
@@ -123,11 +20,8 @@ typedef struct family {
 /* How a program is written: a few dtypes and a few families of shapes that
  * broadcast among themselves, so that operands often go together. */
 typedef struct generator {
-  program *p;
+  guide guide;
   uint64_t state;
-  smelt_context *guide;
-  smelt_tensor *tokens[MAX_STEPS]; /* by name; the guide's */
-  bool held[MAX_STEPS];            /* the name's reference is there */
   smelt_dtype dtypes[DTYPES];
   int n_dtypes;
   family families[FAMILIES];
@@ -149,13 +43,15 @@ static smelt_dtype program_dtype(generator *g) {
   return g->dtypes[draw_below(&g->state, g->n_dtypes)];
 }
 
-static family draw_family(uint64_t *state) {
+/* Where elements are moved and reduced most extents are larger than 1. */
+static family draw_family(uint64_t *state, bool moves) {
   static const int64_t small[] = {0, 1, 1, 2, 2, 3, 3, 4, 5, 7, 8, 15, 16, 17, 33};
-  family f = {.rank = draw_below(state, 4)};
+  family f = {.rank = moves ? 1 + draw_below(state, 3) : draw_below(state, 4)};
   if (draw_once_in(state, 4)) f.rank = draw_below(state, MAX_RANK + 1);
   int64_t count = 1;
   for (int axis = f.rank - 1; axis >= 0; axis--) {
     int64_t dim = small[draw_below(state, sizeof small / sizeof small[0])];
+    if (dim < 2 && moves && !draw_once_in(state, 4)) dim += 2;
     if (dim == 0 && !draw_once_in(state, 3)) dim = 6;
     if (draw_once_in(state, 8)) dim = 1 + draw_below(state, 3000);
     f.dims[axis] = count * dim > MAX_ELEMENTS ? 1 : dim;
@@ -174,46 +70,25 @@ static void draw_shape(generator *g, step *s) {
   }
 }
 
-static step *add_step(generator *g, step_kind kind) {
-  step *s = &g->p->steps[g->p->n++];
-  *s = (step){.kind = kind};
-  return s;
-}
-
-static void hold(generator *g, smelt_tensor *token) {
-  g->tokens[g->p->n - 1] = token;
-  g->held[g->p->n - 1] = true;
-}
-
-static void let_go(generator *g, int name) {
-  smelt_drop(g->tokens[name]);
-  g->held[name] = false;
-}
-
-static void add_input(generator *g) {
-  step *s = add_step(g, STEP_INPUT);
-  s->dtype = program_dtype(g);
-  s->seed = draw(&g->state);
-  draw_shape(g, s);
-  size_t count = 1;
-  for (int axis = 0; axis < s->rank; axis++) count *= (size_t)s->dims[axis];
-  void *data = input_elements(s, count);
-  hold(g, smelt_from_host(g->guide, s->dtype, s->rank, s->dims, data));
-  free(data);
+static void add_random_input(generator *g) {
+  step s = {.kind = STEP_INPUT, .dtype = program_dtype(g), .seed = draw(&g->state)};
+  s.fill = g->guide.p->moves && !draw_once_in(&g->state, 4) ? FILL_TAME : FILL_WILD;
+  draw_shape(g, &s);
+  add_input(&g->guide, &s);
 }
 
 /* --- Operands --------------------------------------------------------------------------------- */
 
 static bool is_name(const generator *g, int i, smelt_dtype wanted) {
-  if (!g->held[i]) return false;
-  return wanted == SMELT_DTYPE_NONE || smelt_dtype_of(g->tokens[i]) == wanted;
+  if (!g->guide.held[i]) return false;
+  return wanted == SMELT_DTYPE_NONE || smelt_dtype_of(g->guide.tokens[i]) == wanted;
 }
 
 /* A name that is held, of dtype `wanted` if there is one; recent ones are
  * preferred. -1 if nothing is held. */
 static int pick_name(generator *g, smelt_dtype wanted) {
   int names[MAX_STEPS], n = 0;
-  for (int i = 0; i < g->p->n; i++) {
+  for (int i = 0; i < g->guide.p->n; i++) {
     if (is_name(g, i, wanted)) names[n++] = i;
   }
   if (n == 0) return wanted == SMELT_DTYPE_NONE ? -1 : pick_name(g, SMELT_DTYPE_NONE);
@@ -223,9 +98,9 @@ static int pick_name(generator *g, smelt_dtype wanted) {
 
 /* A name that was defined and is gone, or -1. */
 static int pick_stale(generator *g) {
-  for (int tries = 0; tries < 20 && g->p->n; tries++) {
-    int i = draw_below(&g->state, g->p->n);
-    if (g->tokens[i] && !g->held[i]) return i;
+  for (int tries = 0; tries < 20 && g->guide.p->n; tries++) {
+    int i = draw_below(&g->state, g->guide.p->n);
+    if (g->guide.tokens[i] && !g->guide.held[i]) return i;
   }
   return -1;
 }
@@ -285,7 +160,8 @@ static void draw_operands(generator *g, step *s, const char *letters, bool wrong
   for (const char *letter = letters; *letter && s->n < MAX_OPERANDS; letter++) {
     s->operands[s->n] = draw_operand(g, *letter, meets, wrong);
     const operand *o = &s->operands[s->n++];
-    if (o->use != USE_SCALAR && *letter != 'B' && *letter != 'I') meets = smelt_dtype_of(g->tokens[o->name]);
+    if (o->use != USE_SCALAR && *letter != 'B' && *letter != 'I')
+      meets = smelt_dtype_of(g->guide.tokens[o->name]);
   }
   if (wrong && s->n < MAX_OPERANDS && draw_once_in(&g->state, 8)) {
     s->operands[s->n++] = draw_operand(g, 'A', meets, true);
@@ -299,7 +175,7 @@ static void draw_operands(generator *g, step *s, const char *letters, bool wrong
 static sm_shape first_shape(const generator *g, const step *s) {
   sm_shape shape = {.rank = 0};
   if (s->n == 0 || s->operands[0].use == USE_SCALAR) return shape;
-  int rank = smelt_dims(g->tokens[s->operands[0].name], shape.dims);
+  int rank = smelt_dims(g->guide.tokens[s->operands[0].name], shape.dims);
   shape.rank = rank < 0 || rank > MAX_RANK ? 0 : rank;
   return shape;
 }
@@ -381,77 +257,11 @@ static void draw_places(generator *g, step *s, const char *attrs) {
 
 /* --- Calls -------------------------------------------------------------------------------------- */
 
-static smelt_tensor *scalar_token(sm_scalar s) {
-  if (s.kind == SM_KIND_BOOL) return smelt_scalar_bool(s.as.b);
-  return s.kind == SM_KIND_FLOAT ? smelt_scalar_f64(s.as.f64) : smelt_scalar_i64(s.as.i64);
-}
-
-/* The call on the guide, which keeps all names. */
-static smelt_tensor *try_call(generator *g, const step *s) {
-  smelt_tensor *tokens[MAX_OPERANDS];
-  for (int i = 0; i < s->n; i++) {
-    const operand *o = &s->operands[i];
-    tokens[i] = o->use == USE_SCALAR ? scalar_token(o->scalar) : smelt_ref(g->tokens[o->name]);
-  }
-  smelt_attrs attrs = step_attrs(s);
-  return smelt_call(g->guide, s->op, tokens, (size_t)s->n, &attrs);
-}
-
-static sm_call_operand describe(const generator *g, const operand *o, sm_shape *shape) {
-  if (o->use == USE_SCALAR) return (sm_call_operand){.is_scalar = true, .scalar = o->scalar};
-  int rank = smelt_dims(g->tokens[o->name], shape->dims);
-  shape->rank = rank < 0 ? 0 : rank;
-  return (sm_call_operand){.dtype = smelt_dtype_of(g->tokens[o->name]), .shape = shape};
-}
-
-/* Asked before a call is recorded, because a result that needs much memory ends
- * the segment at once. */
-static bool is_too_large(const generator *g, const step *s) {
-  sm_call_operand operands[MAX_OPERANDS];
-  sm_shape shapes[MAX_OPERANDS] = {{.rank = 0}};
-  for (int i = 0; i < s->n; i++) operands[i] = describe(g, &s->operands[i], &shapes[i]);
-  smelt_attrs attrs = step_attrs(s);
-  sm_inferred result;
-  return sm_infer(sm_op_find(s->op), operands, s->n, &attrs, &result, NULL) == SMELT_OK &&
-         (sm_shape_count(&result.shape) > MAX_ELEMENTS || result.shape.rank > MAX_RANK);
-}
-
-static bool has_nan(const smelt_tensor *t) {
-  smelt_dtype dtype = smelt_dtype_of(t);
-  size_t count = (size_t)smelt_count(t), size = smelt_dtype_size(dtype);
-  if (!is_float(dtype)) return false;
-  unsigned char *data = malloc(count * size + 1);
-  bool found = smelt_read(t, dtype, data, count * size, NULL) != SMELT_OK;
-  for (size_t i = 0; i < count && !found; i++) {
-    found = isnan(sm_scalar_of(dtype, data + i * size).as.f64);
-  }
-  free(data);
-  return found;
-}
-
-/* The sign of a NaN is not promised, so nothing may depend on it. */
-static bool looks_at_sign_of_nan(generator *g, const step *s) {
-  if (strcmp(s->op, "signbit") != 0 && strcmp(s->op, "copysign") != 0) return false;
-  for (int i = 0; i < s->n; i++) {
-    if (s->operands[i].use == USE_SCALAR) {
-      if (s->operands[i].scalar.kind == SM_KIND_FLOAT && isnan(s->operands[i].scalar.as.f64)) return true;
-    } else if (has_nan(g->tokens[s->operands[i].name])) {
-      return true;
-    }
-  }
-  return false;
-}
-
-static bool is_bearable(generator *g, const step *s, const smelt_tensor *result, bool wrong) {
-  if (smelt_check(result, NULL) != SMELT_OK) return wrong;
-  return !looks_at_sign_of_nan(g, s);
-}
-
 static bool moves(sm_opcode code) { return sm_op_row_of(code)->class != SM_CLASS_ELEMENTWISE; }
 
 /* In a program that moves and reduces elements every second operation does. */
 static sm_opcode draw_opcode(generator *g) {
-  bool wanted = g->p->moves && draw_once_in(&g->state, 2);
+  bool wanted = g->guide.p->moves && draw_once_in(&g->state, 2);
   for (;;) {
     sm_opcode code = (sm_opcode)draw_below(&g->state, SM_OP_COUNT);
     if (moves(code) == wanted) return code;
@@ -469,41 +279,24 @@ static void draw_call(generator *g, step *s, bool wrong) {
   if (moves(code)) draw_places(g, s, op->attrs);
 }
 
-static void add_call(generator *g) {
+static void add_random_call(generator *g) {
   bool wrong = draw_once_in(&g->state, 40);
   step s;
-  smelt_tensor *result = NULL;
-  for (int attempt = 0; attempt < ATTEMPTS && !result; attempt++) {
+  for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
     draw_call(g, &s, wrong);
-    if (is_too_large(g, &s)) continue;
-    result = try_call(g, &s);
-    if (is_bearable(g, &s, result, wrong)) continue;
-    smelt_drop(result);
-    result = NULL;
+    if (add_call(&g->guide, &s, wrong)) return;
   }
-  if (!result) return;
-  for (int i = 0; i < s.n; i++) {
-    const operand *o = &s.operands[i];
-    if (o->use == USE_TAKE && g->held[o->name]) let_go(g, o->name);
-  }
-  *add_step(g, STEP_CALL) = s;
-  hold(g, result);
 }
 
 /* --- The program -------------------------------------------------------------------------------- */
 
-static void add_with_name(generator *g, step_kind kind) {
+static void use_some_name(generator *g, step_kind kind) {
   int name = pick_name(g, SMELT_DTYPE_NONE);
-  if (name < 0) return;
-  bool takes = kind == STEP_DROP || kind == STEP_INTO_HOST;
-  step *s = add_step(g, kind);
-  s->n = 1;
-  s->operands[0] = (operand){.use = takes ? USE_TAKE : USE_KEEP, .name = name};
-  if (takes) let_go(g, name);
+  if (name >= 0) add_use(&g->guide, kind, name);
 }
 
 static void add_eval(generator *g) {
-  step *s = add_step(g, STEP_EVAL);
+  step *s = add_step(&g->guide, STEP_EVAL);
   for (int wanted = 1 + draw_below(&g->state, MAX_OPERANDS); s->n < wanted; s->n++) {
     int name = pick_name(g, SMELT_DTYPE_NONE);
     if (name < 0) return;
@@ -511,53 +304,65 @@ static void add_eval(generator *g) {
   }
 }
 
+/* Rows are reduced and normalized where elements are moved. */
+static void add_rows(generator *g) {
+  int name = g->guide.p->moves ? pick_name(g, g->dtypes[0]) : -1;
+  if (name >= 0) add_row_pattern(&g->guide, &g->state, name, g->keep_percent);
+}
+
 static void add_something(generator *g) {
   switch (draw_below(&g->state, 40)) {
     case 0:
-      add_with_name(g, STEP_READ);
+      use_some_name(g, STEP_READ);
       break;
     case 1:
       add_eval(g);
       break;
     case 2:
-      add_with_name(g, STEP_DROP);
+      use_some_name(g, STEP_DROP);
       break;
     case 3:
-      draw_once_in(&g->state, 3) ? (void)add_step(g, STEP_SYNC) : add_with_name(g, STEP_INTO_HOST);
+      draw_once_in(&g->state, 3) ? (void)add_step(&g->guide, STEP_SYNC) : use_some_name(g, STEP_INTO_HOST);
       break;
     case 4:
-      add_step(g, STEP_SEED)->seed = draw(&g->state) % 1000;
+      add_step(&g->guide, STEP_SEED)->seed = draw(&g->state) % 1000;
       break;
     case 5:
-      add_input(g);
+      add_random_input(g);
+      break;
+    case 6:
+    case 7:
+    case 8:
+      add_rows(g);
       break;
     default:
-      add_call(g);
+      add_random_call(g);
       break;
   }
 }
 
 /* Reads what is left in any order, but not all of it. */
 static void add_end(generator *g) {
-  for (int held = g->p->n; held > 0 && g->p->n < MAX_STEPS; held--) {
+  for (int held = g->guide.p->n; held > 0 && g->guide.p->n < MAX_STEPS; held--) {
     static const step_kind kinds[] = {STEP_READ, STEP_READ, STEP_INTO_HOST, STEP_DROP};
     step_kind kind = kinds[draw_below(&g->state, 4)];
-    add_with_name(g, kind);
+    use_some_name(g, kind);
   }
 }
 
 static void set_up(generator *g) {
   static const smelt_dtype floats[] = {SMELT_F32, SMELT_F32, SMELT_F64, SMELT_F64, SMELT_F16, SMELT_BF16};
   uint64_t *state = &g->state;
+  program *p = g->guide.p;
+  p->max_ops = 1 + draw_below(state, 7);
+  p->max_segment = 1 + draw_below(state, 9);
+  p->moves = draw_once_in(state, 2);
   g->n_dtypes = 1 + draw_below(state, DTYPES);
   for (int i = 0; i < g->n_dtypes; i++) g->dtypes[i] = any_dtype(state);
-  if (draw_once_in(state, 2)) g->dtypes[0] = floats[draw_below(state, 6)];
+  if (p->moves || draw_once_in(state, 2)) g->dtypes[0] = floats[draw_below(state, 6)];
   g->n_families = draw_once_in(state, 2) ? 1 : 1 + draw_below(state, FAMILIES);
-  for (int i = 0; i < g->n_families; i++) g->families[i] = draw_family(state);
+  for (int i = 0; i < g->n_families; i++) g->families[i] = draw_family(state, p->moves);
   g->keep_percent = (int[]){10, 50, 50, 90}[draw_below(state, 4)];
-  g->p->max_ops = 1 + draw_below(state, 7);
-  g->p->max_segment = 1 + draw_below(state, 9);
-  g->p->moves = draw_once_in(state, 3);
 }
 
 /* Few programs are longer than a segment may be. */
@@ -567,24 +372,30 @@ static int draw_length(uint64_t *state) {
 }
 
 static void write_steps(generator *g) {
-  set_up(g);
-  for (int inputs = 1 + draw_below(&g->state, 4); inputs > 0; inputs--) add_input(g);
-  int length = g->p->n + draw_length(&g->state);
-  for (int tries = 0; g->p->n < length && tries < 2 * length; tries++) add_something(g);
+  const program *p = g->guide.p;
+  add_step(&g->guide, STEP_SEED)->seed = p->seed;
+  for (int inputs = 1 + draw_below(&g->state, 4); inputs > 0; inputs--) add_random_input(g);
+  int length = p->n + draw_length(&g->state);
+  for (int tries = 0; p->n < length && tries < 2 * length; tries++) add_something(g);
   add_end(g);
 }
 
-void generate(program *p, uint64_t seed) {
-  static const way guide = {.name = "guide", .device = "ref"};
-  *p = (program){.seed = seed};
-  generator *g = calloc(1, sizeof *g);
-  g->p = p;
-  g->state = seed;
-  g->guide = open_way(p, &guide);
-  write_steps(g);
-  for (int i = 0; i < p->n; i++) {
-    if (g->held[i]) smelt_drop(g->tokens[i]);
+/* The same steps once more, while there is room for them. */
+static void write_repeats(generator *g) {
+  int n = g->guide.p->n;
+  for (int repeats = draw_below(&g->state, 4); repeats > 0 && g->guide.p->n + n <= MAX_STEPS; repeats--) {
+    add_repeat(&g->guide, &g->state, n);
   }
-  (void)smelt_context_destroy(g->guide, NULL);
+}
+
+void generate(program *p, uint64_t seed) {
+  generator *g = calloc(1, sizeof *g);
+  *p = (program){.seed = seed};
+  g->state = seed;
+  open_guide(&g->guide, p);
+  set_up(g);
+  write_steps(g);
+  write_repeats(g);
+  close_guide(&g->guide);
   free(g);
 }

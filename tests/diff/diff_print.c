@@ -25,12 +25,10 @@ static void print_elements(sm_text *text, smelt_dtype dtype, size_t count, const
 }
 
 static void print_input(sm_text *text, int name, const step *s) {
-  size_t count = 1;
-  for (int axis = 0; axis < s->rank; axis++) count *= (size_t)s->dims[axis];
   sm_text_addf(text, "t%d = input ", name);
   print_type(text, s->dtype, s->rank, s->dims);
-  void *data = input_elements(s, count);
-  print_elements(text, s->dtype, count, data);
+  void *data = input_elements(s);
+  print_elements(text, s->dtype, input_count(s), data);
   free(data);
 }
 

@@ -6,15 +6,23 @@
  * calls), give references up, read and evaluate. The tensor that step i defines
  * is *name* i, printed as t<i>; as in .smt files a name stands for one reference,
  * which an operand takes or keeps. Nothing in a program says what is right: it
- * is run on several *ways* (device, fusion, limits), and all must observe the
- * same, bit for bit, with NaN equal to NaN whatever its sign and payload.
+ * is run in several *ways* (device, mode, fusion, limits), and each must observe
+ * what its *judge* does, bit for bit, with NaN equal to NaN whatever its sign and
+ * payload. The judge is the device `ref`, except where a mode rounds elsewhere
+ * (docs/modes.md): there it is the interpreter, with the same mode and fusion.
+ *
+ * Plans and kernels are found again by what programs have in common, so most
+ * programs go on with *repeats*: the same steps with other extents, those at which
+ * kernels change among them. And a *lasting* way runs all programs of a process in
+ * one context; the others, among them all judges, open a new one for each.
  *
  * Wrong programs are programs too: ill-typed calls and stale references give
  * poisoned tensors, whose status must be the same everywhere.
  *
- * The parts: diff_generate.c makes programs from seeds, diff_run.c runs and
- * compares, diff_shrink.c makes a failing program small, diff_print.c writes it
- * as a .smt file. random_programs.c is the test. */
+ * The parts: diff_generate.c makes programs from seeds with diff_elements.c,
+ * diff_guide.c, diff_rows.c and diff_repeat.c; diff_run.c runs them and
+ * diff_compare.c compares; diff_shrink.c makes a failing program small,
+ * diff_print.c writes it as a .smt file. random_programs.c is the test. */
 #ifndef TESTS_DIFF_DIFF_PROGRAM_H
 #define TESTS_DIFF_DIFF_PROGRAM_H
 
@@ -45,8 +53,10 @@ typedef struct operand {
   sm_scalar scalar;
 } operand;
 
-/* Elements follow from the seed, so that a shape can change; PLAIN is 1, 2, 3, ... */
-typedef enum fill { FILL_WILD, FILL_PLAIN } fill;
+/* Elements follow from the seed, so that a shape can change. WILD has NaN, infinities
+ * and whatever is extreme; TAME no such floats, which are all that is left of a sum;
+ * PLAIN is 1, 2, 3, ... */
+typedef enum fill { FILL_WILD, FILL_TAME, FILL_PLAIN } fill;
 
 typedef struct step {
   step_kind kind;
@@ -86,8 +96,13 @@ int draw_below(uint64_t *state, int n);
 bool draw_once_in(uint64_t *state, int n);
 
 void generate(program *p, uint64_t seed);
-/* `count` elements of the input step; the caller frees them. */
-void *input_elements(const step *s, size_t count);
+/* Any float of that dtype. */
+double draw_float(uint64_t *state, smelt_dtype dtype);
+static inline bool is_float(smelt_dtype dtype) { return sm_kind_of(dtype) == SM_KIND_FLOAT; }
+
+size_t input_count(const step *s);
+/* The elements of the input step; the caller frees them. */
+void *input_elements(const step *s);
 /* The attributes of a call; they point into the step. */
 smelt_attrs step_attrs(const step *s);
 
@@ -99,11 +114,14 @@ typedef struct way {
   smelt_switch fusion;
   bool interpreted; /* kernels are not compiled */
   bool tight_kernels, tight_segments;
+  bool lasting; /* one context for all programs */
+  smelt_mode mode;
+  int peer; /* the way that judges where the mode rounds elsewhere than ref */
 } way;
 
-/* The first is the judge. */
+/* The first is ref, the judge of most. */
 extern const way ways[];
-extern const int n_ways;
+enum { N_WAYS = 11 };
 
 /* What a step let its caller see. */
 typedef struct observation {
@@ -126,8 +144,10 @@ smelt_context *open_way(const program *p, const way *w);
 /* The result is the caller's to free. */
 observations *run_program(const program *p, const way *w);
 void free_observations(observations *o);
+/* Destroys the contexts of lasting ways; whether all was well with them. */
+bool close_lasting_ways(void);
 
-/* Runs the program in every way and compares with the judge; differences are
+/* Runs the program in every way and compares with its judge; differences are
  * described on `out` (optional). */
 bool agrees(const program *p, FILE *out);
 

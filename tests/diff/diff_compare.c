@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Comparing what programs observe. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/dtype.h"
+#include "diff_program.h"
+
+/* --- Two ways ---------------------------------------------------------------------------- */
+
+static bool same_element(smelt_dtype dtype, const unsigned char *a, const unsigned char *b) {
+  size_t size = smelt_dtype_size(dtype);
+  if (memcmp(a, b, size) == 0) return true;
+  if (!is_float(dtype)) return false;
+  return isnan(sm_scalar_of(dtype, a).as.f64) && isnan(sm_scalar_of(dtype, b).as.f64);
+}
+
+/* The first element that differs, -1 if none does. */
+static int64_t first_difference(const observation *a, const observation *b) {
+  size_t size = smelt_dtype_size(a->dtype);
+  for (size_t i = 0; i * size < a->bytes; i++) {
+    if (!same_element(a->dtype, a->data + i * size, b->data + i * size)) return (int64_t)i;
+  }
+  return -1;
+}
+
+static bool same_type(const observation *a, const observation *b) {
+  return a->dtype == b->dtype && a->rank == b->rank &&
+         (a->rank <= 0 || memcmp(a->dims, b->dims, (size_t)a->rank * sizeof a->dims[0]) == 0);
+}
+
+static void print_element(FILE *out, const observation *o, int64_t i) {
+  sm_text text;
+  sm_text_init(&text, &sm_malloc_allocator);
+  sm_scalar_print(&text, sm_scalar_of(o->dtype, o->data + (size_t)i * smelt_dtype_size(o->dtype)));
+  (void)fprintf(out, "%s", text.data);
+  sm_text_free(&text);
+}
+
+static bool same_step(const way *w, int at_step, const observation *judge, const observation *other,
+                      FILE *out) {
+  if (judge->status != other->status) {
+    if (out)
+      (void)fprintf(out, "# %s: step %d is %s, expected %s\n", w->name, at_step,
+                    smelt_status_name(other->status), smelt_status_name(judge->status));
+    return false;
+  }
+  if (!same_type(judge, other)) {
+    if (out) (void)fprintf(out, "# %s: step %d has another dtype or shape\n", w->name, at_step);
+    return false;
+  }
+  int64_t at = judge->data && judge->status == SMELT_OK ? first_difference(judge, other) : -1;
+  if (at < 0) return true;
+  if (!out) return false;
+  (void)fprintf(out, "# %s: element %" PRId64 " read by step %d is ", w->name, at, at_step);
+  print_element(out, other, at);
+  (void)fprintf(out, ", expected ");
+  print_element(out, judge, at);
+  (void)fprintf(out, "\n");
+  return false;
+}
+
+static bool same_end(const way *w, const observations *judge, const observations *other, FILE *out) {
+  if (!other->clean) {
+    if (out) (void)fprintf(out, "# %s: %s\n", w->name, other->complaint);
+    return false;
+  }
+  if (judge->operations == other->operations && judge->misuses == other->misuses) return true;
+  if (out) {
+    (void)fprintf(
+        out, "# %s: %" PRIu64 " operations and %" PRIu64 " misuses, expected %" PRIu64 " and %" PRIu64 "\n",
+        w->name, other->operations, other->misuses, judge->operations, judge->misuses);
+  }
+  return false;
+}
+
+static bool same(const program *p, const way *w, const observations *judge, const observations *other,
+                 FILE *out) {
+  for (int i = 0; i < p->n; i++) {
+    if (!same_step(w, i, &judge->steps[i], &other->steps[i], out)) return false;
+  }
+  return same_end(w, judge, other, out);
+}
+
+/* --- Judges -------------------------------------------------------------------------------- */
+
+static bool has_half(const program *p) {
+  for (int i = 0; i < p->n; i++) {
+    if (sm_dtype_is_half(p->steps[i].dtype)) return true;
+  }
+  return false;
+}
+
+static int judge_of(const program *p, const way *w) {
+  return w->mode != SMELT_MODE_STRICT && has_half(p) ? w->peer : 0;
+}
+
+bool agrees(const program *p, FILE *out) {
+  observations *seen[N_WAYS];
+  bool all = true;
+  for (int w = 0; w < N_WAYS; w++) {
+    seen[w] = run_program(p, &ways[w]);
+    if (!same(p, &ways[w], seen[judge_of(p, &ways[w])], seen[w], out)) all = false;
+  }
+  for (int w = 0; w < N_WAYS; w++) free_observations(seen[w]);
+  return all;
+}
