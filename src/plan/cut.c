@@ -4,8 +4,7 @@
 #include "plan/roll.h"
 
 typedef struct cutter {
-  const sm_segment *segment;
-  const uint32_t *ops;
+  const sm_cut *cut;
   int n;
   int *first, *last; /* by value: the first and last position that has it in hand, n if none */
 } cutter;
@@ -16,13 +15,13 @@ static void touch(cutter *c, uint32_t v, int position) {
 }
 
 static bool note_positions(cutter *c, sm_arena *arena) {
-  size_t n_values = c->segment->values.len;
+  size_t n_values = c->cut->segment->values.len;
   c->first = sm_arena_alloc(arena, n_values * sizeof *c->first);
   c->last = sm_arena_zalloc(arena, n_values, sizeof *c->last);
   if (!c->first || !c->last) return false;
   for (size_t v = 0; v < n_values; v++) c->first[v] = c->n;
   for (int i = 0; i < c->n; i++) {
-    const sm_op *op = &c->segment->ops.items[c->ops[i]];
+    const sm_op *op = &c->cut->segment->ops.items[c->cut->ops[i]];
     for (int k = 0; k < op->n_operands; k++) {
       if (!op->operands[k].is_scalar) touch(c, op->operands[k].use.value, i);
     }
@@ -35,11 +34,12 @@ static bool note_positions(cutter *c, sm_arena *arena) {
  * and read. */
 static int64_t cost_of(const cutter *c, int position) {
   int64_t bytes = 0;
-  for (size_t v = 0; v < c->segment->values.len; v++) {
+  for (size_t v = 0; v < c->cut->segment->values.len; v++) {
     if (c->first[v] >= position || c->last[v] < position) continue;
-    const sm_value *value = &c->segment->values.items[v];
+    const sm_value *value = &c->cut->segment->values.items[v];
     int32_t producer = value->producer;
-    bool made_here = producer != SM_NO_OP && c->first[v] < c->n && c->ops[c->first[v]] == (uint32_t)producer;
+    bool made_here =
+        producer != SM_NO_OP && c->first[v] < c->n && c->cut->ops[c->first[v]] == (uint32_t)producer;
     bytes += (1 + made_here) * sm_shape_bytes(&value->shape, value->dtype);
   }
   return bytes;
@@ -58,20 +58,45 @@ static bool find_cheapest(cutter *c, int max_ops, sm_arena *arena, int *out) {
   return true;
 }
 
-bool sm_cut_find(const sm_segment *segment, const uint32_t *ops, int n_ops, const sm_limits *limits,
-                 const bool *escapes, sm_arena *arena, int *out) {
-  sm_roll roll;
-  *out = n_ops < limits->max_ops ? n_ops : limits->max_ops;
-  if (limits->exact || n_ops <= limits->max_ops) return true;
-  if (!sm_roll_find(segment, ops, n_ops, escapes, arena, &roll)) return false;
-  if (sm_roll_kept(&roll, n_ops) <= limits->max_ops) {
-    *out = n_ops;
+/* A piece of what repeats with new tensors. */
+static sm_piece cut_repeat(const sm_roll *repeat, int max_ops) {
+  int most = max_ops / repeat->period, periods = 1;
+  if (repeat->first) return (sm_piece){repeat->first + repeat->period, 0, SM_REASON_REPEAT};
+  while (2 * periods <= repeat->trips && 2 * periods <= most) periods *= 2;
+  return (sm_piece){periods * repeat->period, repeat->period, SM_REASON_REPEAT};
+}
+
+/* A piece of what is too long. */
+static bool cut_long(const sm_cut *cut, const sm_roll *roll, sm_arena *arena, sm_piece *out) {
+  int max_ops = cut->limits->max_ops;
+  if (roll->trips && roll->first + roll->period <= max_ops) {
+    out->n_ops = roll->first + roll->trips * roll->period;
     return true;
   }
-  if (roll.trips && roll.first + roll.period <= limits->max_ops) {
-    *out = roll.first + roll.trips * roll.period;
+  cutter c = {.cut = cut, .n = cut->n_ops};
+  return find_cheapest(&c, max_ops, arena, &out->n_ops);
+}
+
+bool sm_cut_find(const sm_cut *cut, sm_arena *arena, sm_piece *out) {
+  sm_roll roll, repeat;
+  int n = cut->n_ops, max_ops = cut->limits->max_ops;
+  *out = (sm_piece){n < max_ops ? n : max_ops, 0, SM_REASON_OPS};
+  if (cut->limits->exact) return true;
+  if (!sm_roll_find(cut->segment, cut->ops, n, cut->escapes, arena, &roll) ||
+      !sm_roll_find_repeat(cut->segment, cut->ops, n, cut->escapes, cut->guest, arena, &repeat))
+    return false;
+  bool repeats = repeat.trips >= SM_CUT_PERIODS && sm_roll_saved(&repeat) > sm_roll_saved(&roll);
+  if (repeats && repeat.first + repeat.period <= max_ops) {
+    *out = cut_repeat(&repeat, max_ops);
     return true;
   }
-  cutter c = {.segment = segment, .ops = ops, .n = n_ops};
-  return find_cheapest(&c, limits->max_ops, arena, out);
+  if (sm_roll_kept(&roll, n) > max_ops) return cut_long(cut, &roll, arena, out);
+  out->n_ops = n;
+  return true;
+}
+
+void sm_cut_shorten(sm_piece *piece) {
+  int periods = piece->period ? piece->n_ops / piece->period : 1;
+  if (periods > 1) piece->n_ops = periods / 2 * piece->period;
+  else piece->n_ops--;
 }

@@ -30,6 +30,7 @@ typedef struct search {
   int *n_members;         /* by root */
   int *bindings;          /* by root */
   sm_reason *alone;       /* by record: why it cannot be run at all */
+  sm_reason *cut;         /* by root: why it is more than one kernel */
   edge *edges;
   size_t n_edges;
   int offers;              /* of clusters to be joined that are left: the search is bounded by a count */
@@ -271,6 +272,7 @@ static bool allocate(search *s) {
   s->n_members = sm_arena_zalloc(arena, n, sizeof *s->n_members);
   s->bindings = sm_arena_zalloc(arena, n, sizeof *s->bindings);
   s->alone = sm_arena_zalloc(arena, n, sizeof *s->alone);
+  s->cut = sm_arena_zalloc(arena, n, sizeof *s->cut);
   s->edges = sm_arena_zalloc(arena, n_edges, sizeof *s->edges);
   s->list = sm_arena_zalloc(arena, n, sizeof *s->list);
   s->value_scratch = sm_arena_zalloc(arena, n_values, sizeof *s->value_scratch);
@@ -281,7 +283,7 @@ static bool allocate(search *s) {
   s->plan->cluster_of = sm_arena_zalloc(kept, n, sizeof *s->plan->cluster_of);
   s->plan->last_reader = sm_arena_zalloc(kept, n_values, sizeof *s->plan->last_reader);
   s->plan->written = sm_arena_zalloc(kept, n_values, sizeof *s->plan->written);
-  return s->root && s->members && s->n_members && s->bindings && s->alone && s->edges && s->list &&
+  return s->root && s->members && s->n_members && s->bindings && s->alone && s->cut && s->edges && s->list &&
          s->value_scratch && s->contract_scratch && s->guest_scratch && s->with_guests && s->plan->refusals &&
          s->plan->cluster_of && s->plan->last_reader && s->plan->written;
 }
@@ -399,30 +401,41 @@ static const bool *find_escapes(const search *s, const uint32_t *ops, int n) {
   return escapes;
 }
 
-/* The first kernel of what is left of a cluster. What is carried over may be too much
+/* Adds the first kernel of what is left of a cluster. What is carried over may be too much
  * for the bindings; one record alone never is. */
-static bool emit_piece(search *s, uint32_t root, const uint32_t *ops, int n, const bool *escapes,
-                       int *taken) {
-  const sm_limits *limits = &s->options->limits;
-  sm_limits any_length = *limits;
+static bool emit_piece(search *s, uint32_t root, const sm_cut *cut, int *taken) {
+  sm_limits any_length = *cut->limits;
   any_length.max_ops = INT_MAX;
-  if (!sm_cut_find(s->graph.segment, ops, n, limits, escapes, s->scratch, taken)) return false;
-  sm_fit fit = fit_list(s, s->fuser[root], ops, *taken, &any_length);
-  while (fit.reason != SM_REASON_NONE && *taken > 1) {
-    --*taken;
-    fit = fit_list(s, s->fuser[root], ops, *taken, &any_length);
+  sm_piece piece;
+  if (!sm_cut_find(cut, s->scratch, &piece)) return false;
+  sm_fit fit = fit_list(s, s->fuser[root], cut->ops, piece.n_ops, &any_length);
+  while (fit.reason != SM_REASON_NONE && piece.n_ops > 1) {
+    sm_cut_shorten(&piece);
+    fit = fit_list(s, s->fuser[root], cut->ops, piece.n_ops, &any_length);
   }
-  return add_cluster(s, root, ops, *taken, fit.bindings);
+  *taken = piece.n_ops;
+  if (piece.n_ops < cut->n_ops) s->cut[root] = piece.reason;
+  return add_cluster(s, root, cut->ops, piece.n_ops, fit.bindings);
+}
+
+/* Whether a cluster can be cut at all. */
+static bool is_whole(const search *s, uint32_t root, int n) {
+  bool shorter = n <= s->options->limits.max_ops && (n < SM_CUT_PERIODS || s->options->limits.exact);
+  return shorter || !s->fuser[root] || s->fuser[root]->anchor;
 }
 
 /* Records of a cluster ascend, so whatever part of it comes first can run first. */
 static bool emit_cluster(search *s, uint32_t root) {
   int n = list_members(s, members_of(s, root));
-  if (n <= s->options->limits.max_ops || !s->fuser[root] || s->fuser[root]->anchor)
-    return add_cluster(s, root, s->list, n, s->bindings[root]);
-  const bool *escapes = find_escapes(s, s->list, n);
-  for (int done = 0, taken; done < n; done += taken) {
-    if (!escapes || !emit_piece(s, root, s->list + done, n - done, escapes, &taken)) return false;
+  if (is_whole(s, root, n)) return add_cluster(s, root, s->list, n, s->bindings[root]);
+  sm_cut cut = {.segment = s->graph.segment,
+                .ops = s->list,
+                .n_ops = n,
+                .limits = &s->options->limits,
+                .escapes = find_escapes(s, s->list, n),
+                .guest = s->graph.dissolved};
+  for (int taken = 0; cut.n_ops > 0; cut.ops += taken, cut.n_ops -= taken) {
+    if (!cut.escapes || !emit_piece(s, root, &cut, &taken)) return false;
   }
   return true;
 }
@@ -433,7 +446,8 @@ static void refuse_cut_edges(search *s) {
     const edge *e = &s->edges[i];
     bool together = s->root[e->producer] == s->root[e->consumer];
     if (together && s->plan->cluster_of[e->producer] != s->plan->cluster_of[e->consumer])
-      refuse(s, e->producer, e->consumer, (sm_fit){SM_REASON_OPS, s->bindings[s->root[e->producer]]});
+      refuse(s, e->producer, e->consumer,
+             (sm_fit){s->cut[s->root[e->producer]], s->bindings[s->root[e->producer]]});
   }
 }
 

@@ -13,6 +13,7 @@ typedef struct finder {
   const uint32_t *ops;
   int n;
   const bool *escapes;
+  const bool *guest; /* of a repeat; NULL: a roll is looked for */
   uint64_t *face;    /* by position: code, axes, operand kinds and dtypes */
   int32_t *position; /* by value: of the record that defines it, or OUTSIDE */
   int32_t *last_use; /* by position: the last one that uses its result; n if it escapes */
@@ -25,6 +26,12 @@ static const sm_op *record(const finder *f, int position) { return &f->segment->
 
 /* --- Setting up ------------------------------------------------------------------------- */
 
+static bool is_guest(const finder *f, const sm_operand *operand) {
+  if (!f->guest || operand->is_scalar) return false;
+  int32_t producer = f->segment->values.items[operand->use.value].producer;
+  return producer != SM_NO_OP && f->guest[producer];
+}
+
 static uint64_t face_of(const finder *f, int position) {
   const sm_op *op = record(f, position);
   sm_hash h = sm_hash_start();
@@ -32,7 +39,8 @@ static uint64_t face_of(const finder *f, int position) {
   sm_hash_u64(&h, f->segment->values.items[op->out].dtype);
   for (int i = 0; op->attrs && i < op->attrs->n; i++) sm_hash_u64(&h, (uint64_t)op->attrs->axes[i]);
   for (int k = 0; k < op->n_operands; k++)
-    sm_hash_u64(&h, (uint64_t)op->operands[k].dtype << 1 | op->operands[k].is_scalar);
+    sm_hash_u64(&h, (uint64_t)op->operands[k].dtype << 2 | (uint64_t)op->operands[k].is_scalar << 1 |
+                        is_guest(f, &op->operands[k]));
   return h.lo;
 }
 
@@ -67,10 +75,20 @@ static bool set_up(finder *f, sm_arena *arena) {
 
 /* --- One candidate ------------------------------------------------------------------------ */
 
+/* The value of a tensor operand. */
+static uint32_t used(const finder *f, int position, int k) {
+  return record(f, position)->operands[k].use.value;
+}
+
+/* Whether an operand is new in each of two periods, as it may be in a repeat. */
+static bool is_new(const finder *f, uint32_t in_one, uint32_t in_other) {
+  return f->guest && in_one != in_other && f->position[in_one] == OUTSIDE && f->position[in_other] == OUTSIDE;
+}
+
 /* How an operand of the second period is used in the first. */
 static bool first_period_matches(finder *f, const sm_roll *r, uint32_t in_first, uint32_t in_second) {
   int a = f->position[in_first], b = f->position[in_second], second = r->first + r->period;
-  if (b < r->first) return in_first == in_second;
+  if (b < r->first) return in_first == in_second || is_new(f, in_first, in_second);
   if (b >= second) return a == b - r->period;
   int place = b - r->first;
   bool known = f->carried[place];
@@ -80,11 +98,14 @@ static bool first_period_matches(finder *f, const sm_roll *r, uint32_t in_first,
   return a < r->first;
 }
 
-/* How an operand of the second period is used in a later one, `distance` records on. */
-static bool later_period_matches(const finder *f, const sm_roll *r, int distance, uint32_t in_second,
-                                 uint32_t in_later) {
-  int b = f->position[in_second];
-  return b < r->first ? in_second == in_later : f->position[in_later] == b + distance;
+/* How an operand of the second period is used in a later one, `distance` records on: the
+ * k-th of the record at `place`. */
+static bool later_period_matches(const finder *f, const sm_roll *r, int place, int k, int distance) {
+  int second = r->first + r->period + place;
+  uint32_t in_second = used(f, second, k), in_later = used(f, second + distance, k);
+  if (f->position[in_second] >= r->first) return f->position[in_later] == f->position[in_second] + distance;
+  if (used(f, r->first + place, k) == in_second) return in_second == in_later;
+  return is_new(f, used(f, second + distance - r->period, k), in_later);
 }
 
 /* Compares the record at `place` of the second period with that `distance` on (or, if
@@ -93,12 +114,12 @@ static bool record_matches(finder *f, const sm_roll *r, int place, int distance)
   int second = r->first + r->period + place;
   if (f->budget-- <= 0) return false;
   if (f->face[second] != f->face[second + distance]) return false;
-  const sm_op *op = record(f, second), *other = record(f, second + distance);
+  const sm_op *op = record(f, second);
   for (int k = 0; k < op->n_operands; k++) {
     if (op->operands[k].is_scalar) continue;
-    uint32_t value = op->operands[k].use.value, like = other->operands[k].use.value;
-    bool same = distance < 0 ? first_period_matches(f, r, like, value)
-                             : later_period_matches(f, r, distance, value, like);
+    bool same = distance < 0
+                    ? first_period_matches(f, r, used(f, second + distance, k), op->operands[k].use.value)
+                    : later_period_matches(f, r, place, k, distance);
     if (!same) return false;
   }
   return true;
@@ -132,14 +153,12 @@ static int count_trips(finder *f, const sm_roll *r) {
 
 /* --- The search ------------------------------------------------------------------------------ */
 
-static int saved(const sm_roll *r) { return r->trips ? (r->trips - 1) * r->period : 0; }
-
 /* Tries the rolls with this period whose faces repeat from `begin` to `end`. */
 static void try_stretch(finder *f, int period, int begin, int end, sm_roll *best) {
   for (sm_roll r = {.first = begin, .period = period}; end - r.first >= SM_ROLL_TRIPS * period; r.first++) {
-    if (end - r.first - period <= saved(best)) return;
+    if (end - r.first - period <= sm_roll_saved(best)) return;
     r.trips = count_trips(f, &r);
-    if (r.trips >= SM_ROLL_TRIPS && saved(&r) > saved(best)) *best = r;
+    if (r.trips >= SM_ROLL_TRIPS && sm_roll_saved(&r) > sm_roll_saved(best)) *best = r;
   }
 }
 
@@ -152,14 +171,25 @@ static void try_period(finder *f, int period, sm_roll *best) {
   }
 }
 
+static bool find(finder *f, sm_arena *arena, sm_roll *best) {
+  *best = (sm_roll){0};
+  f->budget = COMPARISONS * f->n;
+  if (f->n < SM_ROLL_TRIPS) return true;
+  if (!set_up(f, arena)) return false;
+  /* No longer period can save more than the rest behind its first round. */
+  for (int period = 1; period * SM_ROLL_TRIPS <= f->n && f->n - period > sm_roll_saved(best); period++)
+    try_period(f, period, best);
+  return true;
+}
+
 bool sm_roll_find(const sm_segment *segment, const uint32_t *ops, int n_ops, const bool *escapes,
                   sm_arena *arena, sm_roll *out) {
-  finder f = {.segment = segment, .ops = ops, .n = n_ops, .escapes = escapes, .budget = COMPARISONS * n_ops};
-  *out = (sm_roll){0};
-  if (n_ops < SM_ROLL_TRIPS) return true;
-  if (!set_up(&f, arena)) return false;
-  /* No longer period can save more than the rest behind its first round. */
-  for (int period = 1; period * SM_ROLL_TRIPS <= n_ops && n_ops - period > saved(out); period++)
-    try_period(&f, period, out);
-  return true;
+  finder f = {.segment = segment, .ops = ops, .n = n_ops, .escapes = escapes};
+  return find(&f, arena, out);
+}
+
+bool sm_roll_find_repeat(const sm_segment *segment, const uint32_t *ops, int n_ops, const bool *escapes,
+                         const bool *guest, sm_arena *arena, sm_roll *out) {
+  finder f = {.segment = segment, .ops = ops, .n = n_ops, .escapes = escapes, .guest = guest};
+  return find(&f, arena, out);
 }

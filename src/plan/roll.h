@@ -12,7 +12,11 @@
  *   - the result at the same place of the same period, or
  *   - the result at the same place of the period before it (*carried*); the first
  *     period uses some value from before the roll there.
- * Only carried results of the last period are used behind the roll or stored. */
+ * Only carried results of the last period are used behind the roll or stored.
+ *
+ * A *repeat* is the same, but that an operand may also be a new value from outside the list
+ * in every period. It is no roll, since a kernel binds a fixed number of buffers; it says
+ * where a list is to be cut (plan/cut.h). */
 #ifndef SM_PLAN_ROLL_H
 #define SM_PLAN_ROLL_H
 
@@ -32,9 +36,17 @@ enum { SM_ROLL_TRIPS = 3 /* fewer stay straight */ };
 bool sm_roll_find(const sm_segment *segment, const uint32_t *ops, int n_ops, const bool *escapes,
                   sm_arena *arena, sm_roll *out);
 
-/* Records that a kernel with this roll holds. */
-static inline int sm_roll_kept(const sm_roll *roll, int n_ops) {
-  return roll->trips ? n_ops - (roll->trips - 1) * roll->period : n_ops;
+/* Likewise the repeat. The result of a `guest` (by record, plan/dissolve.h) is like no other
+ * value. */
+bool sm_roll_find_repeat(const sm_segment *segment, const uint32_t *ops, int n_ops, const bool *escapes,
+                         const bool *guest, sm_arena *arena, sm_roll *out);
+
+/* Records that the roll spares a kernel. */
+static inline int sm_roll_saved(const sm_roll *roll) {
+  return roll->trips ? (roll->trips - 1) * roll->period : 0;
 }
+
+/* Records that a kernel with this roll holds. */
+static inline int sm_roll_kept(const sm_roll *roll, int n_ops) { return n_ops - sm_roll_saved(roll); }
 
 #endif

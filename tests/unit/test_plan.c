@@ -402,14 +402,44 @@ TEST(cuts_behind_the_last_period) {
   close_fixture(&f);
 }
 
-/* A sum of n sources binds n inputs, one output and the metadata. */
-static void check_sum(int n, int limit, const char *sizes, const char *refusals) {
+/* x = x * s + (a new source), `periods` times, with `before` records before it. */
+static void check_periods(int before, int periods, int max_ops, int max_bindings, const char *sizes) {
+  fixture f;
+  open_fixture(&f);
+  f.options.limits.max_ops = max_ops;
+  f.options.limits.max_bindings = max_bindings;
+  uint32_t x = chain(&f, source(&f, 4), before), s = source(&f, 4);
+  for (int i = 0; i < periods; i++) x = op2(&f, SM_OP_ADD, op2(&f, SM_OP_MULTIPLY, x, s), source(&f, 4));
+  keep(&f, x);
+  make(&f);
+  check_sizes(&f, sizes);
+  check_sound(&f);
+  close_fixture(&f);
+}
+
+/* What repeats with new tensors is cut in powers of two of its period. */
+TEST(cuts_what_repeats) {
+  check_periods(0, 3, 1000, 1000, "6");
+  check_periods(0, 4, 1000, 1000, "8");
+  check_periods(0, 5, 1000, 1000, "8 2");
+  check_periods(0, 7, 1000, 1000, "8 6");
+  check_periods(0, 100, 1000, 1000, "128 64 8");
+  check_periods(1, 20, 1000, 1000, "3 32 6");
+  check_periods(0, 100, 40, 1000, "32 32 32 32 32 32 8");
+  /* The device binds 16 sources, x, s, a result and the metadata: it splits a period. */
+  check_periods(0, 24, 1000, 20, "32 1 8 7");
+}
+
+/* What is made of n sources binds n inputs, one output and the metadata. The operations are in
+ * the order of Thue and Morse, in which nothing comes three times in a row. */
+static void check_wide(int n, int limit, const char *sizes, const char *refusals) {
   fixture f;
   open_fixture(&f);
   f.options.limits.max_bindings = limit;
-  uint32_t sum = source(&f, 4);
-  for (int i = 1; i < n; i++) sum = op2(&f, SM_OP_ADD, sum, source(&f, 4));
-  keep(&f, sum);
+  uint32_t x = source(&f, 4);
+  for (int i = 1; i < n; i++)
+    x = op2(&f, __builtin_parity((unsigned)i) ? SM_OP_MAXIMUM : SM_OP_ADD, x, source(&f, 4));
+  keep(&f, x);
   make(&f);
   check_sizes(&f, sizes);
   check_refusals(&f, refusals);
@@ -419,11 +449,11 @@ static void check_sum(int n, int limit, const char *sizes, const char *refusals)
 }
 
 TEST(binding_limit) {
-  check_sum(5, 8, "4", "");
-  check_sum(6, 8, "5", "");
-  check_sum(7, 8, "5 1", "5 after 4: bindings");
-  check_sum(3, 4, "1 1", "1 after 0: bindings");
-  check_sum(3, 5, "2", "");
+  check_wide(5, 8, "4", "");
+  check_wide(6, 8, "5", "");
+  check_wide(7, 8, "5 1", "5 after 4: bindings");
+  check_wide(3, 4, "1 1", "1 after 0: bindings");
+  check_wide(3, 5, "2", "");
 }
 
 /* The limits hold for a record by itself as well: where binds three and one. */
@@ -785,10 +815,11 @@ TEST_MAIN(CASE(a_chain_is_one_cluster), CASE(dead_records_are_not_planned), CASE
           CASE(clusters_never_wait_for_each_other), CASE(larger_tensors_come_first),
           CASE(saved_reads_come_next), CASE(anchors_grow_first), CASE(anchors_keep_the_limit),
           CASE(anchors_and_paths), CASE(operation_limit), CASE(cuts_where_least_is_carried),
-          CASE(cuts_behind_the_last_period), CASE(binding_limit), CASE(limits_hold_for_the_first_operation),
-          CASE(an_operation_nobody_takes), CASE(a_value_is_bound_once),
-          CASE(a_value_used_twice_is_refused_once), CASE(independent_expressions_join),
-          CASE(other_shapes_do_not_join), CASE(joins_keep_the_limits), CASE(dependent_clusters_do_not_join),
-          CASE(fusion_off), CASE(written_and_last_readers), CASE(execution_order), CASE(texts),
-          CASE(reason_codes_are_distinct), CASE(random_graphs_give_sound_plans),
-          CASE(lack_of_memory_is_an_error), CASE(time_of_a_full_segment), CASE(time_of_a_mesh))
+          CASE(cuts_behind_the_last_period), CASE(cuts_what_repeats), CASE(binding_limit),
+          CASE(limits_hold_for_the_first_operation), CASE(an_operation_nobody_takes),
+          CASE(a_value_is_bound_once), CASE(a_value_used_twice_is_refused_once),
+          CASE(independent_expressions_join), CASE(other_shapes_do_not_join), CASE(joins_keep_the_limits),
+          CASE(dependent_clusters_do_not_join), CASE(fusion_off), CASE(written_and_last_readers),
+          CASE(execution_order), CASE(texts), CASE(reason_codes_are_distinct),
+          CASE(random_graphs_give_sound_plans), CASE(lack_of_memory_is_an_error),
+          CASE(time_of_a_full_segment), CASE(time_of_a_mesh))

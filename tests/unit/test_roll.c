@@ -139,6 +139,63 @@ TEST(a_new_tensor_every_time) {
   check_roll(&f, 0, 0, 0);
 }
 
+static void check_repeat(fixture *f, const bool *guest, int first, int period, int trips) {
+  sm_roll roll;
+  sm_arena arena;
+  sm_arena_init(&arena, &sm_malloc_allocator);
+  CHECK(sm_roll_find_repeat(&f->seg, f->ops, (int)f->seg.ops.len, f->escapes, guest, &arena, &roll));
+  CHECK_I64(roll.trips, trips);
+  CHECK_I64(roll.first, first);
+  CHECK_I64(roll.period, period);
+  sm_arena_free(&arena);
+  sm_segment_free(&f->seg);
+}
+
+static const bool no_guest[MOST];
+
+/* x = x * y + (a new tensor), 9 times; behind `same_until` it is always the same one. */
+static void new_tensors(fixture *f, int same_until) {
+  uint32_t x = source(f), y = source(f), last = 0;
+  for (int i = 0; i < 9; i++) {
+    if (i <= same_until) last = source(f);
+    x = op2(f, SM_OP_ADD, use(op2(f, SM_OP_MULTIPLY, use(x), use(y))), use(last));
+  }
+  f->escapes[x] = true;
+}
+
+TEST(a_repeat) {
+  fixture f;
+  open_fixture(&f);
+  new_tensors(&f, 9);
+  check_repeat(&f, no_guest, 0, 2, 9);
+  open_fixture(&f);
+  new_tensors(&f, 4); /* new in five periods, the same in five */
+  check_repeat(&f, no_guest, 0, 2, 5);
+}
+
+/* Sums of values that the list itself has made would be cut off from them. */
+TEST(a_repeat_of_new_tensors_made_inside) {
+  fixture f;
+  open_fixture(&f);
+  uint32_t made[6], x = source(&f);
+  for (int i = 0; i < 6; i++) made[i] = op1(&f, i % 2 ? SM_OP_EXP : SM_OP_LOG, source(&f));
+  for (int i = 0; i < 6; i++) x = op2(&f, SM_OP_ADD, use(x), use(made[i]));
+  f.escapes[x] = true;
+  check_repeat(&f, no_guest, 0, 0, 0);
+}
+
+/* A first period that reads a guest has another kernel. */
+TEST(a_repeat_behind_a_guest) {
+  fixture f;
+  bool guest[MOST] = {true};
+  open_fixture(&f);
+  uint32_t x = op1(&f, SM_OP_EXP, source(&f));
+  for (int i = 0; i < 9; i++) x = op2(&f, SM_OP_ADD, use(x), use(source(&f)));
+  f.escapes[x] = true;
+  f.escapes[0] = false;
+  check_repeat(&f, guest, 2, 1, 8);
+}
+
 /* What is wanted of a trip in between ends the loop there; the rest is one more. */
 TEST(a_result_in_between) {
   fixture f;
@@ -226,5 +283,6 @@ TEST(lack_of_memory) {
 
 TEST_MAIN(CASE(a_chain), CASE(something_before_and_behind), CASE(one_operation_again_and_again),
           CASE(less_than_a_period), CASE(two_trips_ago), CASE(invariants), CASE(a_new_tensor_every_time),
+          CASE(a_repeat), CASE(a_repeat_of_new_tensors_made_inside), CASE(a_repeat_behind_a_guest),
           CASE(a_result_in_between), CASE(a_result_that_is_not_carried), CASE(other_operands),
           CASE(hopeless_lists_end_soon), CASE(lack_of_memory))
