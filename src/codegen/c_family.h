@@ -56,7 +56,7 @@ const sm_dialect *sm_dialect_find(const char *name);
 
 /* What a text is specialised for. */
 typedef struct sm_text_form {
-  int group;   /* threads of a group, at most; of a kernel with `threads` > 1 it is those */
+  int group;   /* threads of each group; 0: the launch decides */
   bool narrow; /* no element of a buffer, size or work item is beyond 2^31 - 1 */
 } sm_text_form;
 

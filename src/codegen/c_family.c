@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "codegen/c_family.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "codegen/c_family_printer.h"
+
+/* --- What is needed --------------------------------------------------------------------------- */
+
+/* Something other than a value, which has to be done. */
+static bool has_effect(const sm_kir_ins *ins) {
+  return ins->kind == SM_KIR_STORE || ins->kind == SM_KIR_FOR || ins->kind == SM_KIR_END ||
+         ins->kind == SM_KIR_NEXT;
+}
+
+/* Backwards, so that what only unused values use is unused. NEXTs keep what they carry. */
+static void find_used(sm_c_printer *p) {
+  for (int32_t i = (int32_t)p->kernel->ins.len - 1; i >= 0; i--) {
+    const sm_kir_ins *ins = &p->kernel->ins.items[i];
+    p->used[i] = p->used[i] || has_effect(ins);
+    for (int a = 0; a < SM_KIR_ARGS && p->used[i]; a++) {
+      if (ins->args[a] != SM_KIR_NONE) p->used[ins->args[a]] = true;
+    }
+  }
+}
+
+/* Written where it is used. */
+static bool is_inline(const sm_kir_ins *ins) {
+  return ins->kind == SM_KIR_CONST || ins->kind == SM_KIR_SPLAT || ins->kind == SM_KIR_RESULT ||
+         ins->kind == SM_KIR_IOTA || ins->kind == SM_KIR_CHUNK_BEGIN || ins->kind == SM_KIR_CHUNK_END;
+}
+
+/* --- Statements -------------------------------------------------------------------------------- */
+
+static void add(sm_c_printer *p, const char *s) { sm_text_add(p->text, s); }
+static void indent(sm_c_printer *p) { sm_text_addf(p->text, "%*s", 2 * p->depth, ""); }
+
+static void line(sm_c_printer *p, const char *s) {
+  if (!s) return;
+  indent(p);
+  add(p, s);
+  add(p, "\n");
+}
+
+/* "const f32 v7 = ", or "f32x4 v7; LANES(4) v7.l[l] = "; the expression and its end follow. */
+static void begin_value(sm_c_printer *p, int32_t i, bool constant) {
+  sm_kir_type type = p->kernel->ins.items[i].type;
+  indent(p);
+  if (type.width == 1 && constant) add(p, "const ");
+  sm_c_type(p, type.dtype, type.width);
+  sm_text_addf(p->text, " v%" PRId32, i);
+  if (type.width > 1) sm_text_addf(p->text, "; LANES(%d) v%" PRId32 ".l[l]", type.width, i);
+  add(p, " = ");
+}
+
+static void end_statement(sm_c_printer *p) { add(p, ";\n"); }
+
+/* b2[v5], for lane l of a vector b2[v5 + l] or b2[v5 + l * v6]. */
+static void add_element(sm_c_printer *p, const sm_kir_ins *ins) {
+  sm_text_addf(p->text, "b%u[", (unsigned)ins->buffer);
+  sm_c_value(p, ins->args[0]);
+  if (ins->type.width > 1 && ins->kind != SM_KIR_GATHER) add(p, " + l");
+  if (ins->type.width > 1 && ins->kind != SM_KIR_GATHER && ins->args[1] != SM_KIR_NONE) {
+    add(p, " * ");
+    sm_c_value(p, ins->args[1]);
+  }
+  add(p, "]");
+}
+
+/* Bools are bytes in memory. */
+static void add_loaded(sm_c_printer *p, const sm_kir_ins *ins) {
+  add_element(p, ins);
+  if (ins->type.dtype == SMELT_BOOL) add(p, " != 0");
+}
+
+/* Whether a whole vector is read or written at once. */
+static bool is_wide(const sm_c_printer *p, const sm_kir_ins *ins) {
+  bool argument = !p->kernel->buffers.items[ins->buffer].local;
+  return argument && ins->args[1] == SM_KIR_NONE && sm_c_is_wide(p, ins->type);
+}
+
+/* "f32x4 v7 = read_f32x4(b0 + v5);" */
+static void add_wide_load(sm_c_printer *p, int32_t i) {
+  const sm_kir_ins *ins = &p->kernel->ins.items[i];
+  sm_c_vector *vector = sm_c_vector_of(p, ins->type);
+  if (vector) vector->read = true;
+  indent(p);
+  add(p, "const ");
+  sm_c_type(p, ins->type.dtype, ins->type.width);
+  sm_text_addf(p->text, " v%" PRId32 " = read_", i);
+  sm_c_type(p, ins->type.dtype, ins->type.width);
+  sm_text_addf(p->text, "(b%u + ", (unsigned)ins->buffer);
+  sm_c_value(p, ins->args[0]);
+  add(p, ")");
+  end_statement(p);
+}
+
+static void add_load(sm_c_printer *p, int32_t i) {
+  const sm_kir_ins *ins = &p->kernel->ins.items[i];
+  if (ins->kind == SM_KIR_LOAD && is_wide(p, ins)) {
+    add_wide_load(p, i);
+    return;
+  }
+  begin_value(p, i, true);
+  add_loaded(p, ins);
+  end_statement(p);
+}
+
+static void add_wide_store(sm_c_printer *p, const sm_kir_ins *ins) {
+  sm_c_vector *vector = sm_c_vector_of(p, ins->type);
+  if (vector) vector->written = true;
+  indent(p);
+  add(p, "write_");
+  sm_c_type(p, ins->type.dtype, ins->type.width);
+  sm_text_addf(p->text, "(b%u + ", (unsigned)ins->buffer);
+  sm_c_value(p, ins->args[0]);
+  sm_text_addf(p->text, ", v%" PRId32 ")", ins->args[2]);
+  end_statement(p);
+}
+
+static void add_store(sm_c_printer *p, const sm_kir_ins *ins) {
+  if (is_wide(p, ins) && !is_inline(&p->kernel->ins.items[ins->args[2]])) {
+    add_wide_store(p, ins);
+    return;
+  }
+  indent(p);
+  if (ins->type.width > 1) sm_text_addf(p->text, "LANES(%d) ", ins->type.width);
+  add_element(p, ins);
+  add(p, " = ");
+  sm_c_value(p, ins->args[2]);
+  end_statement(p);
+}
+
+/* Words hold the bits of a scalar at their low end. */
+static void add_word_value(sm_c_printer *p, smelt_dtype dtype, const char *word) {
+  const char *template = dtype == SMELT_F32    ? "bitcast_f32_u32((u32)"
+                         : dtype == SMELT_F64  ? "bitcast_f64_u64("
+                         : dtype == SMELT_BOOL ? "(0 != (u8)"
+                                               : "(T)(";
+  sm_c_template(p, template, (sm_c_scope){dtype, NULL});
+  add(p, word);
+}
+
+static const char *member_access(const sm_c_printer *p) {
+  return p->dialect->binding || sm_c_family_by_value(p->kernel, p->dialect) ? "words." : "words->";
+}
+
+static void add_size(sm_c_printer *p, int32_t index) {
+  if (p->dialect->words) sm_text_addf(p->text, "%sn%" PRId32, member_access(p), index);
+  else sm_text_addf(p->text, "sizes[%" PRId32 "]", index);
+}
+
+static void add_scalar(sm_c_printer *p, const sm_kir_ins *ins) {
+  add_word_value(p, ins->type.dtype, p->dialect->words ? member_access(p) : "");
+  sm_text_addf(p->text, p->dialect->words ? "s%" PRId32 ")" : "scalars[%" PRId32 "])", ins->imm.index);
+}
+
+/* In C the table lies behind the scalar arguments. */
+static void add_table(sm_c_printer *p, const sm_kir_ins *ins) {
+  add_word_value(p, ins->type.dtype, p->dialect->words ? "table[" : "scalars[");
+  if (!p->dialect->words) sm_text_addf(p->text, "%zu + ", p->kernel->scalars.len);
+  sm_c_value(p, ins->args[0]);
+  add(p, "])");
+}
+
+/* --- Loops ----------------------------------------------------------------------------------- */
+
+static void begin_loop(sm_c_printer *p, int32_t i) {
+  const sm_kir_ins *ins = &p->kernel->ins.items[i];
+  for (int32_t c = i + 1; c <= i + sm_kir_carries(p->kernel, i); c++) {
+    begin_value(p, c, false);
+    sm_c_value(p, p->kernel->ins.items[c].args[0]);
+    end_statement(p);
+  }
+  indent(p);
+  add(p, "for (");
+  sm_c_type(p, SMELT_I64, 1);
+  sm_text_addf(p->text, " v%" PRId32 " = ", i);
+  sm_c_value(p, ins->args[0]);
+  sm_text_addf(p->text, "; v%" PRId32 " < ", i);
+  sm_c_value(p, ins->args[1]);
+  sm_text_addf(p->text, "; v%" PRId32 " += %" PRId64 ") {\n", i, ins->imm.step);
+  p->depth++;
+}
+
+/* Whether a NEXT before `i` of the same loop has given its value a new one. */
+static bool is_overwritten(const sm_c_printer *p, int32_t value, int32_t i) {
+  while (--i >= 0 && p->kernel->ins.items[i].kind == SM_KIR_NEXT) {
+    if (p->kernel->ins.items[i].args[0] == value) return true;
+  }
+  return false;
+}
+
+/* What a later NEXT reads and an earlier one writes is kept: all take effect at once. */
+static void add_kept(sm_c_printer *p, int32_t first, int32_t end) {
+  for (int32_t i = first; i < end; i++) {
+    int32_t value = p->kernel->ins.items[i].args[1];
+    sm_kir_type type = p->kernel->ins.items[i].type;
+    if (!is_overwritten(p, value, i)) continue;
+    indent(p);
+    add(p, "const ");
+    sm_c_type(p, type.dtype, type.width);
+    sm_text_addf(p->text, " v%" PRId32 " = v%" PRId32, i, value);
+    end_statement(p);
+  }
+}
+
+/* All NEXTs of a loop, from the first. */
+static void add_nexts(sm_c_printer *p, int32_t first) {
+  int32_t end = first;
+  while (p->kernel->ins.items[end].kind == SM_KIR_NEXT) end++;
+  add_kept(p, first, end);
+  for (int32_t i = first; i < end; i++) {
+    const sm_kir_ins *ins = &p->kernel->ins.items[i];
+    const char *lane = ins->type.width > 1 ? ".l[l]" : "";
+    if (ins->args[0] == ins->args[1]) continue;
+    indent(p);
+    if (ins->type.width > 1) sm_text_addf(p->text, "LANES(%d) ", ins->type.width);
+    sm_text_addf(p->text, "v%" PRId32 "%s = ", ins->args[0], lane);
+    if (is_overwritten(p, ins->args[1], i)) sm_text_addf(p->text, "v%" PRId32 "%s", i, lane);
+    else sm_c_value(p, ins->args[1]);
+    end_statement(p);
+  }
+}
+
+/* --- The body ----------------------------------------------------------------------------------- */
+
+static void add_value(sm_c_printer *p, int32_t i) {
+  const sm_kir_ins *ins = &p->kernel->ins.items[i];
+  begin_value(p, i, true);
+  if (ins->kind == SM_KIR_SIZE) add_size(p, ins->imm.index);
+  else if (ins->kind == SM_KIR_SCALAR) add_scalar(p, ins);
+  else if (ins->kind == SM_KIR_TABLE) add_table(p, ins);
+  else sm_c_kop(p, ins);
+  end_statement(p);
+}
+
+static void add_ins(sm_c_printer *p, int32_t i) {
+  const sm_kir_ins *ins = &p->kernel->ins.items[i];
+  switch (ins->kind) {
+    case SM_KIR_FOR:
+      begin_loop(p, i);
+      break;
+    case SM_KIR_NEXT:
+      if (p->kernel->ins.items[i - 1].kind != SM_KIR_NEXT) add_nexts(p, i);
+      break;
+    case SM_KIR_END:
+      p->depth--;
+      line(p, "}");
+      break;
+    case SM_KIR_STORE:
+      add_store(p, ins);
+      break;
+    case SM_KIR_LOAD:
+    case SM_KIR_GATHER:
+      add_load(p, i);
+      break;
+    case SM_KIR_CARRY: /* declared before the loop */
+    case SM_KIR_PREFETCH:
+    case SM_KIR_FENCE:
+      break;
+    default:
+      if (!is_inline(ins)) add_value(p, i);
+      break;
+  }
+}
+
+static void add_local(sm_c_printer *p, size_t i) {
+  const sm_kir_buffer *b = &p->kernel->buffers.items[i];
+  if (!b->local) return;
+  indent(p);
+  sm_c_type(p, b->dtype == SMELT_BOOL ? SMELT_U8 : b->dtype, 1);
+  sm_text_addf(p->text, " b%zu[%" PRIu32 "]", i, b->local);
+  end_statement(p);
+}
+
+/* The chunk of this thread; one that has none is done. */
+static void add_chunk(sm_c_printer *p) {
+  const char *words = member_access(p);
+  sm_text_addf(p->text, "  const i64 begin = (%s) * %sgrain;\n", p->dialect->thread, words);
+  sm_text_addf(p->text, "  if (begin >= %sitems) return;\n", words);
+  sm_text_addf(p->text, "  const i64 end = begin + %sgrain < %sitems ? begin + %sgrain : %sitems;\n", words,
+               words, words, words);
+}
+
+static void add_body(sm_c_printer *p) {
+  p->depth = 1;
+  line(p, p->dialect->init_begin);
+  for (size_t i = 0; i < p->kernel->buffers.len; i++) add_local(p, i);
+  if (p->dialect->words) add_chunk(p);
+  line(p, p->dialect->init_end);
+  line(p, p->dialect->body_begin);
+  for (int32_t i = 0; i < (int32_t)p->kernel->ins.len; i++) {
+    if (p->used[i]) add_ins(p, i);
+  }
+  line(p, p->dialect->body_end);
+}
+
+/* --- The entry ----------------------------------------------------------------------------------- */
+
+static size_t n_words(const sm_kir_kernel *k) { return 2 + (size_t)k->n_sizes + k->scalars.len; }
+
+bool sm_c_family_by_value(const sm_kir_kernel *kernel, const sm_dialect *dialect) {
+  size_t pointers = kernel->buffers.len + 1;
+  return 8 * (n_words(kernel) + pointers) <= dialect->by_value;
+}
+
+bool sm_c_family_has_table(const sm_kir_kernel *kernel) {
+  for (size_t i = 0; i < kernel->ins.len; i++) {
+    if (kernel->ins.items[i].kind == SM_KIR_TABLE) return true;
+  }
+  return false;
+}
+
+static void add_words_struct(sm_c_printer *p) {
+  add(p, "typedef struct {\n  i64 items, grain;\n");
+  for (int i = 0; i < p->kernel->n_sizes; i++) sm_text_addf(p->text, "  i64 n%d;\n", i);
+  for (size_t i = 0; i < p->kernel->scalars.len; i++) sm_text_addf(p->text, "  u64 s%zu;\n", i);
+  add(p, "} smelt_words;\n");
+}
+
+/* After a parameter: its number, where the dialect counts them. */
+static void add_binding(sm_c_printer *p, int number) {
+  if (p->dialect->binding) sm_text_addf(p->text, p->dialect->binding, number);
+}
+
+/* "f32 const* const b0" */
+static void add_pointer(sm_c_printer *p, size_t i) {
+  const sm_kir_buffer *b = &p->kernel->buffers.items[i];
+  add(p, p->dialect->global);
+  sm_c_type(p, b->dtype == SMELT_BOOL ? SMELT_U8 : b->dtype, 1);
+  sm_text_addf(p->text, "%s* const b%zu", b->written ? " " : " const", i);
+}
+
+static void add_words(sm_c_printer *p, int number) {
+  if (p->dialect->binding || sm_c_family_by_value(p->kernel, p->dialect)) add(p, p->dialect->words);
+  else sm_text_addf(p->text, "%ssmelt_words const* const words", p->dialect->constant);
+  add_binding(p, number);
+}
+
+static void add_parameters(sm_c_printer *p) {
+  int number = 0;
+  for (size_t i = 0; i < p->kernel->buffers.len && !p->kernel->buffers.items[i].local; i++) {
+    add_pointer(p, i);
+    add_binding(p, number++);
+    add(p, ", ");
+  }
+  add_words(p, number++);
+  if (sm_c_family_has_table(p->kernel)) {
+    sm_text_addf(p->text, ", %su64 const* const table", p->dialect->constant);
+    add_binding(p, number);
+  }
+  if (p->dialect->builtins) add(p, p->dialect->builtins);
+}
+
+/* The entry of C gets its buffers in an array. */
+static void add_c_buffers(sm_c_printer *p) {
+  for (size_t i = 0; i < p->kernel->buffers.len && !p->kernel->buffers.items[i].local; i++) {
+    add(p, "  ");
+    add_pointer(p, i);
+    sm_text_addf(p->text, " = buffers[%zu];\n", i);
+  }
+}
+
+static void add_entry(sm_c_printer *p) {
+  const sm_dialect *d = p->dialect;
+  if (p->form.group && d->group_entry) sm_text_addf(p->text, d->group_entry, p->form.group);
+  else add(p, d->entry);
+  sm_text_addf(p->text, "%s(", p->kernel->name);
+  if (d->words) add_parameters(p);
+  else add(p, "void *const *buffers, i64 const* sizes, u64 const* scalars, i64 begin, i64 end");
+  add(p, ") {\n");
+  if (!d->words) add_c_buffers(p);
+}
+
+/* --- The text ---------------------------------------------------------------------------------------- */
+
+/* The kernel is written first: it says what has to stand before it. */
+static void add_all(sm_c_printer *p, sm_text *out) {
+  sm_text kernel, functions;
+  sm_text_init(&kernel, out->allocator);
+  sm_text_init(&functions, out->allocator);
+  p->dtypes[SMELT_I64] = p->dtypes[SMELT_U64] = true; /* of the words */
+  p->text = &kernel;
+  add_entry(p);
+  add_body(p);
+  add(p, "}\n");
+  p->text = &functions;
+  sm_c_functions(p);
+  p->text = out;
+  add(p, p->dialect->head);
+  if (p->dtypes[SMELT_F64] && p->dialect->f64_head) add(p, p->dialect->f64_head);
+  sm_c_types(p);
+  add(p, functions.data);
+  if (p->dialect->words) add_words_struct(p);
+  add(p, "\n");
+  add(p, kernel.data);
+  p->failed = p->failed || kernel.failed || functions.failed || out->failed;
+  sm_text_free(&kernel);
+  sm_text_free(&functions);
+}
+
+static smelt_status print(sm_c_printer *p, sm_text *out, smelt_error *err) {
+  size_t n = p->kernel->ins.len;
+  p->used = sm_calloc(p->kernel->allocator, n ? n : 1, sizeof *p->used);
+  if (!p->used) return sm_error_memory(err, "the text of a kernel");
+  find_used(p);
+  add_all(p, out);
+  sm_free(p->kernel->allocator, p->used, (n ? n : 1) * sizeof *p->used);
+  sm_vec_free(p->kernel->allocator, &p->vectors);
+  if (p->failed) return sm_error_memory(err, "the text of a kernel");
+  if (!p->missing) return SMELT_OK;
+  return sm_error_set(err, SMELT_ERR_UNSUPPORTED, "%s has no %s", p->dialect->name, p->missing);
+}
+
+smelt_status sm_c_family_text(const sm_kir_kernel *kernel, const sm_dialect *dialect, sm_text_form form,
+                              sm_text *out, smelt_error *err) {
+  sm_kir_kernel primitive;
+  SM_TRY(sm_kir_expand(kernel, &primitive, err));
+  sm_c_printer p = {.kernel = &primitive, .dialect = dialect, .form = form};
+  smelt_status status = print(&p, out, err);
+  sm_kir_free(&primitive);
+  return status;
+}

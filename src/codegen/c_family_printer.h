@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the files that turn kernel IR into text of the C family share.
+ *
+ * Values are variables: v7 is instruction 7's. A vector is a struct whose array `l`
+ * has its lanes, and is worked on by a loop over lanes, so that the text does not grow
+ * with the width:
+ *
+ *   f32x4 v7; LANES(4) v7.l[l] = v5.l[l] * v6.l[l];
+ *
+ * Compilers unroll these loops. Literals, what is the same in all lanes and IOTAs
+ * are no variables, but written where they are used. What a text needs besides
+ * (types, functions) is noted while it is written, and put before it.
+ *
+ * Expressions are *templates*: those of kops.def, as they stand there, and others
+ * like them, whose words mean what core/kop_types.h says. */
+#ifndef SM_CODEGEN_C_FAMILY_PRINTER_H
+#define SM_CODEGEN_C_FAMILY_PRINTER_H
+
+#include "codegen/c_family_dialect.h"
+
+/* A vector type in use, and whether whole vectors are read and written. */
+typedef struct sm_c_vector {
+  sm_kir_type type;
+  bool read, written;
+} sm_c_vector;
+
+typedef struct sm_c_printer {
+  const sm_kir_kernel *kernel; /* of primitives */
+  const sm_dialect *dialect;
+  sm_text_form form;
+  bool *used;         /* by instruction: something needs its value, or it has none */
+  sm_text *text;      /* what is being written */
+  int depth;          /* of loops */
+  uint64_t functions; /* bit i: function i of c_family_functions.c */
+  bool dtypes[SM_DTYPE_LIMIT];
+  sm_vec(sm_c_vector) vectors;
+  const char *missing; /* what the dialect does not have; NULL: nothing so far */
+  bool failed;         /* memory ran out */
+} sm_c_printer;
+
+/* What the words of a template stand for. */
+typedef struct sm_c_scope {
+  smelt_dtype dtype;  /* T */
+  const int32_t *abc; /* the values that a, b and c are; NULL: these are words */
+} sm_c_scope;
+
+/* c_family_types.c: the type's name, which the text then defines. */
+void sm_c_type(sm_c_printer *p, smelt_dtype dtype, int width);
+/* The vector type's entry; NULL without memory. */
+sm_c_vector *sm_c_vector_of(sm_c_printer *p, sm_kir_type type);
+/* Whether vectors of this type are read and written at once where they are aligned. */
+bool sm_c_is_wide(const sm_c_printer *p, sm_kir_type type);
+/* The definitions of all types that were named, and functions that access vectors. */
+void sm_c_types(sm_c_printer *p);
+/* c_family_kops.c: a literal; a value, in a loop over lanes that of lane l; a template; the value of
+ * a KOP. */
+void sm_c_literal(sm_c_printer *p, smelt_dtype dtype, sm_word word);
+void sm_c_value(sm_c_printer *p, int32_t value);
+void sm_c_template(sm_c_printer *p, const char *template, sm_c_scope scope);
+void sm_c_kop(sm_c_printer *p, const sm_kir_ins *ins);
+/* c_family_functions.c: notes that a function of this name (of n characters) is needed. False if there is
+ * none. */
+bool sm_c_need_function(sm_c_printer *p, const char *name, size_t n);
+/* All that were noted, and those that they need. */
+void sm_c_functions(sm_c_printer *p);
+
+#endif

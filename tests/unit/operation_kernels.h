@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A kernel of all operations on one dtype, and operands for it: what texts of kernels
+ * are tried with. Buffers 0 to 2 hold operands, 3 bools; then comes a result for each operation. */
+#ifndef TESTS_OPERATION_KERNELS_H
+#define TESTS_OPERATION_KERNELS_H
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kir/kir.h"
+
+#include "harness.h"
+
+enum {
+  OPERANDS = 4,
+  CONDITION = 3,
+  ELEMENTS = 203,
+  MOST_BUFFERS = OPERANDS + SM_KOP_COUNT + 2 * SM_DTYPE_LIMIT
+};
+
+typedef struct operation {
+  sm_kop kop;
+  smelt_dtype in, out;
+} operation;
+
+/* The operations that there are from `in`; how many. Any bits are no exponents: ldexp
+ * has a range, and is a step of functions anyway. */
+static inline int list_operations(smelt_dtype in, operation *list) {
+  int n = 0;
+  for (int kop = 1; kop < SM_KOP_COUNT; kop++) {
+    bool converts = sm_kop_info_of((sm_kop)kop)->result == SM_RESULT_CONVERT;
+    for (int out = 1; out < SM_DTYPE_LIMIT; out++) {
+      bool exists = converts || sm_kop_result_dtype((sm_kop)kop, in) == (smelt_dtype)out;
+      if (exists && kop != SM_KOP_LDEXP && sm_kop_eval((sm_kop)kop, in, (smelt_dtype)out))
+        list[n++] = (operation){(sm_kop)kop, in, (smelt_dtype)out};
+    }
+  }
+  return n;
+}
+
+static inline void add_operations(sm_kir_kernel *k, const operation *list, int n, int32_t begin, int32_t end,
+                                  int width) {
+  int32_t i = sm_kir_for(k, begin, end, width), operands[OPERANDS];
+  for (int a = 0; a < OPERANDS; a++) operands[a] = sm_kir_load(k, a, i, SM_KIR_NONE, width);
+  for (int o = 0; o < n; o++) {
+    const sm_kop_info *info = sm_kop_info_of(list[o].kop);
+    int32_t args[3] = {operands[0], info->arity > 1 ? operands[1] : SM_KIR_NONE,
+                       info->arity > 2 ? operands[2] : SM_KIR_NONE};
+    if (info->result == SM_RESULT_SELECT) args[0] = operands[CONDITION];
+    sm_kir_store(k, OPERANDS + o, i, SM_KIR_NONE,
+                 sm_kir_kop(k, list[o].kop, args[0], args[1], args[2], list[o].out));
+  }
+  sm_kir_end(k);
+}
+
+/* Vectors, then, unless `whole`, single elements. */
+static inline void build_operations(sm_kir_kernel *k, const operation *list, int n, int width, bool whole) {
+  smelt_error err;
+  sm_kir_init(k, &sm_malloc_allocator);
+  (void)snprintf(k->name, sizeof k->name, "operations_%s", smelt_dtype_name(list[0].in));
+  for (int a = 0; a < CONDITION; a++) sm_kir_add_buffer(k, list[0].in, false);
+  sm_kir_add_buffer(k, SMELT_BOOL, false);
+  for (int o = 0; o < n; o++) sm_kir_add_buffer(k, list[o].out, true);
+  int32_t begin = sm_kir_chunk_begin(k), end = sm_kir_chunk_end(k);
+  int32_t middle = whole ? end : sm_kir_i64(k, ELEMENTS / width * width);
+  add_operations(k, list, n, begin, middle, width);
+  if (!whole) add_operations(k, list, n, middle, end, 1);
+  CHECK_OK(sm_kir_finish(k, &err), err);
+}
+
+static inline uint64_t next_random(uint64_t *state) {
+  *state ^= *state << 13;
+  *state ^= *state >> 7;
+  return *state ^= *state << 17;
+}
+
+/* Small numbers, powers of two, extremes, any bits; for floats NaN, infinities and
+ * zeros too. */
+static inline void fill_operand(smelt_dtype dtype, unsigned char *to, uint64_t *state) {
+  static const double special[] = {NAN, INFINITY, -INFINITY, 0.0, -0.0, 1e-40, 3.5, -2.5};
+  size_t size = smelt_dtype_size(dtype);
+  for (size_t i = 0; i < ELEMENTS; i++, to += size) {
+    uint64_t bits = next_random(state), way = next_random(state) % 4;
+    sm_word word = {.bits = way == 0 ? bits : way == 1 ? bits % 40 - 20 : (uint64_t)1 << bits % 64};
+    double value = way == 3 ? special[bits % 8] : ((double)(int64_t)(bits % 20001) - 10000) / 64;
+    if (dtype == SMELT_F32 && way) word.F32 = (float)value;
+    if (dtype == SMELT_F64 && way) word.F64 = value;
+    if (dtype == SMELT_BOOL) word.bits = bits & 1;
+    memcpy(to, &word, size);
+  }
+}
+
+/* Equal bits, or both NaN. */
+static inline bool same_element(smelt_dtype dtype, const void *a, const void *b) {
+  if (memcmp(a, b, smelt_dtype_size(dtype)) == 0) return true;
+  sm_scalar x = sm_scalar_of(dtype, a), y = sm_scalar_of(dtype, b);
+  return x.kind == SM_KIND_FLOAT && isnan(x.as.f64) && isnan(y.as.f64);
+}
+
+typedef struct operation_data {
+  unsigned char operands[OPERANDS][ELEMENTS * 8];
+  unsigned char expected[MOST_BUFFERS][ELEMENTS * 8], actual[MOST_BUFFERS][ELEMENTS * 8];
+  void *buffers[MOST_BUFFERS]; /* operands, and places for actual results */
+} operation_data;
+
+/* Operands, what the evaluator makes of them, and buffers for who is tested. */
+static inline void prepare_operations(operation_data *d, const sm_kir_kernel *k, uint64_t *state) {
+  sm_kir_span spans[MOST_BUFFERS];
+  smelt_error err;
+  memset(d->actual, 0xa5, sizeof d->actual);
+  for (size_t i = 0; i < k->buffers.len; i++) {
+    smelt_dtype dtype = k->buffers.items[i].dtype;
+    bool operand = i < OPERANDS;
+    if (operand) fill_operand(dtype, d->operands[i], state);
+    d->buffers[i] = operand ? d->operands[i] : d->actual[i];
+    spans[i] = (sm_kir_span){operand ? d->operands[i] : d->expected[i], ELEMENTS * smelt_dtype_size(dtype)};
+  }
+  sm_kir_call call = {.buffers = spans, .begin = 0, .end = ELEMENTS};
+  CHECK_OK(sm_kir_eval(k, &call, &err), err);
+}
+
+static inline void compare_operations(const operation_data *d, const operation *list, int n) {
+  for (int o = 0; o < n; o++) {
+    size_t size = smelt_dtype_size(list[o].out);
+    for (size_t i = 0; i < ELEMENTS; i++) {
+      if (same_element(list[o].out, d->expected[OPERANDS + o] + i * size, d->actual[OPERANDS + o] + i * size))
+        continue;
+      printf("%s from %s to %s, element %zu\n", sm_kop_info_of(list[o].kop)->name,
+             smelt_dtype_name(list[o].in), smelt_dtype_name(list[o].out), i);
+      CHECK(false);
+    }
+  }
+}
+
+#endif
