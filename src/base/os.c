@@ -8,11 +8,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* --- Time and threads ------------------------------------------------------------------ */
+
+int64_t sm_os_now(void) {
+  struct timespec t;
+  (void)clock_gettime(CLOCK_MONOTONIC, &t);
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+int64_t sm_os_thread(void) { return syscall(SYS_gettid); }
 
 /* --- Files of a control group -------------------------------------------------------- */
 

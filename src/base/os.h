@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the system grants this process: processors, memory, settings.
+ * What the system grants this process: processors, memory, settings, time.
  *
  * Containers are limited by control groups. A limit holds for a group and
  * everything below it, so the smallest one on the way from the process's own
@@ -26,6 +26,11 @@ int64_t sm_os_memory(void);
 int64_t sm_os_cache(void);
 /* The same from a description in the form of /sys/devices/system/cpu/cpu0/cache. */
 int64_t sm_os_cache_described(const char *folder);
+
+/* Nanoseconds of a clock that never goes back, and the system's number of the calling
+ * thread, which of the first one is the process's. */
+int64_t sm_os_now(void);
+int64_t sm_os_thread(void);
 
 /* The groups' limits, read below `root` ("" for the system, a folder for
  * tests); INT64_MAX if there is none. A share of a processor counts as one. */

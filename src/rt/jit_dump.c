@@ -6,12 +6,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/file_limit.h"
+#include "base/os.h"
 #include "rt/object_image.h"
 
 typedef struct dump_header {
@@ -33,12 +32,6 @@ _Static_assert(sizeof(dump_header) == 40 && sizeof(load_record) == 56, "as speci
 
 /* The process whose marker is there: a child of fork needs its own. */
 static _Atomic long marked;
-
-static uint64_t now(void) {
-  struct timespec t;
-  (void)clock_gettime(CLOCK_MONOTONIC, &t);
-  return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 /* All of it or nothing. */
 static bool append(int fd, const struct iovec *parts, int n_parts) {
@@ -63,7 +56,7 @@ static bool begin_dump(int fd) {
                         .size = sizeof header,
                         .machine = SM_HOST_MACHINE,
                         .process = (uint32_t)getpid(),
-                        .time = now()};
+                        .time = (uint64_t)sm_os_now()};
   const struct iovec part = {.iov_base = &header, .iov_len = sizeof header};
   if (ftruncate(fd, 0) != 0 || !append(fd, &part, 1) || !put_marker(fd)) return false;
   atomic_store(&marked, (long)getpid());
@@ -76,9 +69,9 @@ static void add_record(int fd, const sm_code *code, const char *name) {
   size_t name_size = strlen(name) + 1;
   load_record record = {.kind = CODE_IS_LOADED,
                         .size = (uint32_t)(sizeof record + name_size + code->size),
-                        .time = now(),
+                        .time = (uint64_t)sm_os_now(),
                         .process = (uint32_t)getpid(),
-                        .thread = (uint32_t)syscall(SYS_gettid),
+                        .thread = (uint32_t)sm_os_thread(),
                         .address = (uintptr_t)code->base,
                         .code_address = (uintptr_t)code->base,
                         .code_size = code->size,

@@ -79,12 +79,6 @@ struct sm_pool {
 
 /* --- Waiting -------------------------------------------------------------------------- */
 
-static int64_t now(void) {
-  struct timespec t;
-  (void)clock_gettime(CLOCK_MONOTONIC, &t);
-  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static void pause_briefly(void) {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
@@ -96,7 +90,7 @@ static void pause_briefly(void) {
 /* Looks at *word until it is not `value`, but not for long: false. Yields now and
  * then, because the thread that it waits for may need the same processor. */
 static bool spin_until_changed(_Atomic uint32_t *word, uint32_t value) {
-  for (int64_t end = now() + SPIN_TIME; now() < end; (void)sched_yield()) {
+  for (int64_t end = sm_os_now() + SPIN_TIME; sm_os_now() < end; (void)sched_yield()) {
     for (int i = 0; i < PAUSES_PER_YIELD; i++) {
       if (atomic_load_explicit(word, memory_order_relaxed) != value) return true;
       pause_briefly();

@@ -3,16 +3,14 @@
 #include "rt/report.h"
 
 #include <inttypes.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/os.h"
+
 static void add_thread(sm_text *text) {
-  long thread = syscall(SYS_gettid);
-  if (thread == (long)getpid()) {
-    sm_text_add(text, "[main]");
-  } else {
-    sm_text_addf(text, "[thread %ld]", thread);
-  }
+  int64_t thread = sm_os_thread();
+  if (thread == (int64_t)getpid()) sm_text_add(text, "[main]");
+  else sm_text_addf(text, "[thread %" PRId64 "]", thread);
 }
 
 void sm_report_launch(const sm_log *log, const sm_allocator *allocator, sm_counters *counters,

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/json.h"
 #include "bench.h"
 
 /* Too many rounds have been disturbed. */
@@ -15,61 +16,31 @@ static bool is_busy(const bench_result *r) { return r->others > 0.06; }
 
 /* --- JSON ------------------------------------------------------------------------------------ */
 
-/* Adds ", " unless it is the first member, and the name. */
-static void add_name(sm_text *text, const char *name) {
-  sm_text_addf(text, "%s\"%s\": ", text->data[text->len - 1] == '{' ? "" : ", ", name);
-}
-
-static void add_string(sm_text *text, const char *name, const char *value) {
-  add_name(text, name);
-  sm_text_add(text, "\"");
-  for (; *value; value++) {
-    unsigned char c = (unsigned char)*value;
-    if (c < ' ') sm_text_addf(text, "\\u%04x", c);
-    else sm_text_addf(text, c == '"' || c == '\\' ? "\\%c" : "%c", c);
-  }
-  sm_text_add(text, "\"");
-}
+/* What is not known is left out. */
 
 static void add_integer(sm_text *text, const char *name, int64_t value) {
-  if (value < 0) return;
-  add_name(text, name);
-  sm_text_addf(text, "%" PRId64, value);
+  if (value >= 0) sm_json_integer(text, name, value);
 }
 
 static void add_number(sm_text *text, const char *name, double value) {
-  char digits[64];
-  if (isnan(value)) return;
-  (void)sm_format_f(digits, sizeof digits, 3, value);
-  add_name(text, name);
-  sm_text_add(text, digits);
-}
-
-static void add_bool(sm_text *text, const char *name, int value) {
-  if (value < 0) return;
-  add_name(text, name);
-  sm_text_add(text, value ? "true" : "false");
-}
-
-static void add_shape(sm_text *text, const sm_shape *shape) {
-  add_name(text, "shape");
-  sm_shape_print(text, shape);
+  if (!isnan(value)) sm_json_number(text, name, value);
 }
 
 void bench_report_json(sm_text *text, const bench_case *what, const bench_options *options,
                        const bench_result *r) {
-  sm_text_add(text, "{");
-  add_string(text, "case", what->name);
-  add_string(text, "device", r->device);
-  add_string(text, "dtype", "f32");
-  add_shape(text, &r->shape);
+  sm_json_open(text, NULL, '{');
+  sm_json_string(text, "case", what->name);
+  sm_json_string(text, "device", r->device);
+  sm_json_string(text, "dtype", "f32");
+  sm_json_name(text, "shape");
+  sm_shape_print(text, &r->shape);
   add_integer(text, "threads", options->threads);
   add_integer(text, "rounds", options->rounds);
   add_number(text, "us", r->times.median);
   add_number(text, "p10", r->times.p10);
   add_number(text, "p90", r->times.p90);
   add_integer(text, "bytes", r->bytes);
-  if (r->floor) add_string(text, "floor", r->floor);
+  if (r->floor) sm_json_string(text, "floor", r->floor);
   add_number(text, "floor_us", r->floor_us);
   add_number(text, "ratio", r->ratio);
   add_integer(text, "launches", r->launches);
@@ -82,11 +53,12 @@ void bench_report_json(sm_text *text, const bench_case *what, const bench_option
   add_number(text, "record_ns", r->record_ns);
   add_integer(text, "allocations", r->allocations);
   add_number(text, "twenty_ms", r->twenty_ms);
-  add_bool(text, "llvm_mapped", r->llvm_mapped);
-  add_bool(text, "noisy", is_noisy(r));
+  if (r->llvm_mapped >= 0) sm_json_bool(text, "llvm_mapped", r->llvm_mapped);
+  sm_json_bool(text, "noisy", is_noisy(r));
   add_number(text, "others", r->others);
-  add_bool(text, "equal_to_ref", !r->differs);
-  sm_text_add(text, "}\n");
+  sm_json_bool(text, "equal_to_ref", !r->differs);
+  sm_json_close(text, '}');
+  sm_text_add(text, "\n");
 }
 
 /* --- The table ---------------------------------------------------------------------------------- */

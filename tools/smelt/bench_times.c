@@ -10,13 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/os.h"
 #include "bench.h"
 
-double bench_now_us(void) {
-  struct timespec t;
-  (void)clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
+double bench_now_us(void) { return (double)sm_os_now() / 1e3; }
 
 static int compare(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
