@@ -16,5 +16,6 @@
 #include "smelt/context.h"
 #include "smelt/tensor.h"
 #include "smelt/ops.h"
+#include "smelt/observe.h"
 
 #endif

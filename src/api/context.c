@@ -85,12 +85,13 @@ static smelt_status init_executor(smelt_context *ctx, const smelt_context_desc *
                                   smelt_error *err) {
   int64_t max_ops = desc->max_ops ? desc->max_ops : SM_MAX_KERNEL_OPS;
   int capped = max_ops < INT_MAX ? (int)max_ops : INT_MAX;
-  ctx->ops = (sm_op_executor){&ctx->device, &ctx->log, &ctx->counters};
+  ctx->ops = (sm_op_executor){&ctx->device, &ctx->log, &ctx->counters, &ctx->explainer};
   *out = sm_buffer_executor(&ctx->ops, sm_op_executor_run);
   if (!ctx->device.driver->runs_kernels) return SMELT_OK;
   if (!sm_fused_executor_init(&ctx->fused, &ctx->device, &ctx->log, &ctx->counters,
                               (sm_fused_options){capped, desc->max_ops != 0, ctx->fusion, ctx->mode}))
     return sm_error_memory(err, "a lock");
+  ctx->fused.explainer = &ctx->explainer;
   *out = sm_buffer_executor(&ctx->fused, sm_fused_executor_run);
   return SMELT_OK;
 }
@@ -135,6 +136,13 @@ static smelt_status init_context(smelt_context *ctx, const smelt_context_desc *d
   return status;
 }
 
+static smelt_status init_all(smelt_context *ctx, const smelt_context_desc *desc, smelt_error *err) {
+  if (!sm_explainer_init(&ctx->explainer, &sm_malloc_allocator)) return sm_error_memory(err, "a lock");
+  smelt_status status = init_context(ctx, desc, err);
+  if (status != SMELT_OK) sm_explainer_free(&ctx->explainer);
+  return status;
+}
+
 smelt_context *smelt_context_create(const smelt_context_desc *desc, smelt_error *err) {
   static const smelt_context_desc defaults = SMELT_CONTEXT_DESC_INIT;
   if (!desc) desc = &defaults;
@@ -146,7 +154,7 @@ smelt_context *smelt_context_create(const smelt_context_desc *desc, smelt_error 
     return NULL;
   }
   ctx->allocator = allocator;
-  if (init_context(ctx, desc, err) != SMELT_OK) {
+  if (init_all(ctx, desc, err) != SMELT_OK) {
     sm_free(&allocator, ctx, sizeof *ctx);
     return NULL;
   }
@@ -194,6 +202,7 @@ smelt_status smelt_context_destroy(smelt_context *ctx, smelt_error *err) {
   sm_reference_forget(ctx, "context_destroy");
   sm_streams_free(&ctx->streams);
   free_executor(ctx);
+  sm_explainer_free(&ctx->explainer);
   sm_device_close(&ctx->device);
   sm_allocator allocator = ctx->allocator;
   sm_free(&allocator, ctx, sizeof *ctx);

@@ -17,6 +17,7 @@ struct smelt_context {
   sm_fused_executor fused; /* where the driver runs kernels, */
   sm_op_executor ops;      /* and where it runs records */
   sm_streams streams;
+  sm_explainer explainer;
   bool fusion;
   smelt_mode mode;
   char name[96]; /* smelt_device_name */

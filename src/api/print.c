@@ -2,7 +2,6 @@
  *
  * Tensors as text. */
 #include <stdio.h>
-#include <string.h>
 
 #include "api/reference.h"
 #include "base/error.h"
@@ -39,12 +38,7 @@ smelt_status smelt_format(const smelt_tensor *t, char *buf, size_t size, size_t 
   sm_text text;
   if (size && !buf) return sm_error_set(err, SMELT_ERR_ARGUMENT, "smelt_format: the buffer is NULL");
   SM_TRY(text_of(t, &text, err));
-  if (size) {
-    size_t n = text.len < size ? text.len : size - 1;
-    memcpy(buf, text.data, n);
-    buf[n] = 0;
-  }
-  if (needed) *needed = text.len;
+  sm_text_copy(&text, buf, size, needed);
   sm_text_free(&text);
   return SMELT_OK;
 }

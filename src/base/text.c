@@ -52,6 +52,15 @@ void sm_text_add_n(sm_text *text, const char *s, size_t n) {
 
 void sm_text_add(sm_text *text, const char *s) { sm_text_add_n(text, s, strlen(s)); }
 
+void sm_text_copy(const sm_text *text, char *buf, size_t size, size_t *needed) {
+  size_t n = text->len < size ? text->len : size ? size - 1 : 0;
+  if (size) {
+    memcpy(buf, text->data, n);
+    buf[n] = 0;
+  }
+  if (needed) *needed = text->len;
+}
+
 void sm_text_addf(sm_text *text, const char *format, ...) {
   va_list args, again;
   va_start(args, format);

@@ -24,6 +24,9 @@ void sm_text_free(sm_text *text);
 void sm_text_clear(sm_text *text);
 void sm_text_add(sm_text *text, const char *s);
 void sm_text_add_n(sm_text *text, const char *s, size_t n);
+/* Copies it to `buf`, NUL-terminated and cut at `size`; `needed` (optional) gets its full
+ * length. */
+void sm_text_copy(const sm_text *text, char *buf, size_t size, size_t *needed);
 /* printf; for floating-point numbers use sm_text_f64/f32, which ignore the locale. */
 __attribute__((format(printf, 2, 3))) void sm_text_addf(sm_text *text, const char *format, ...);
 /* The shortest decimal text that reads back as the same value: "0.1", "1e+30",

@@ -260,6 +260,7 @@ const sm_driver sm_driver_cpu = {
     .host_memory = true,
     .open = open_cpu,
     .close = close_cpu,
+    .describe = sm_cpu_describe,
     .alloc = alloc_data,
     .free = free_data,
     .upload = sm_host_copy,

@@ -35,8 +35,8 @@ typedef struct sm_cpu_device {
  * interpreted; ERR_MEMORY, ERR_COMPILE. `ir` stays the caller's. */
 smelt_status sm_cpu_code(sm_device *device, const sm_kir_kernel *ir, sm_code *out, smelt_error *err);
 
-/* One line for people: processor level, threads, and what runs kernels, or why
- * they are interpreted. Opens libLLVM to find out. */
+/* sm_driver.describe: processor level, threads, and what runs kernels. Opens libLLVM to
+ * find out. */
 void sm_cpu_describe(sm_device *device, sm_text *text);
 
 #endif

@@ -2,6 +2,7 @@
 #include "fusers/fused_executor.h"
 
 #include "base/error.h"
+#include "fusers/explain_plan.h"
 #include "fusers/registry.h"
 
 /* What the plan cache holds: a plan and its clusters' blocks. */
@@ -33,7 +34,7 @@ bool sm_fused_executor_init(sm_fused_executor *e, sm_device *device, const sm_lo
     sm_kernel_table_free(&e->kernels);
     return false;
   }
-  e->env = (sm_launch_env){device, log, counters, &e->kernels, NULL};
+  e->env = (sm_launch_env){device, log, counters, &e->kernels, NULL, NULL};
   e->options = (sm_plan_options){
       .fusers = sm_builtin_fusers,
       .limits = {.max_ops = options.max_ops,
@@ -42,6 +43,7 @@ bool sm_fused_executor_init(sm_fused_executor *e, sm_device *device, const sm_lo
       .fusion = options.fusion,
   };
   e->mode = options.mode;
+  e->explainer = NULL;
   return true;
 }
 
@@ -88,6 +90,7 @@ static smelt_status run_on_job(const sm_fused_executor *e, sm_job *job, const sm
                                const sm_block_run *run, smelt_error *err) {
   sm_launch_env env = e->env;
   env.scratch = &job->scratch;
+  env.note = job->note;
   return fuser->run(&env, block, run, err);
 }
 
@@ -212,10 +215,15 @@ static void log_picture(const sm_fused_executor *e, const sm_job *job, const sm_
 static void run_plan(sm_fused_executor *e, sm_job *job, fused_plan *plan) {
   log_refusals(e, job, &plan->plan);
   log_picture(e, job, &plan->plan);
+  job->note = sm_explain_plan(e->explainer, job->segment, &plan->plan, &e->options.limits);
   for (int i = 0; i < plan->plan.n_clusters; i++) {
+    const sm_cluster *cluster = &plan->plan.clusters[i];
+    if (job->note) sm_note_kernel(job->note, cluster->fuser ? cluster->fuser->name : "none", cluster->n_ops);
     run_cluster(e, job, plan, i);
-    release_dying(job, &plan->plan.clusters[i]);
+    release_dying(job, cluster);
   }
+  sm_note_close(e->explainer, job->note);
+  job->note = NULL;
 }
 
 /* Without a plan every result that is wanted carries the reason. */

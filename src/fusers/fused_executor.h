@@ -21,6 +21,7 @@ typedef struct sm_fused_executor {
   sm_plan_cache plans;
   sm_plan_options options;
   smelt_mode mode;
+  sm_explainer *explainer; /* NULL at first */
 } sm_fused_executor;
 
 typedef struct sm_fused_options {

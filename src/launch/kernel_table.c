@@ -101,8 +101,10 @@ static sm_kernel_entry *new_entry(const sm_kernel_table *table, sm_kir_kernel *i
                                   bool interpreted) {
   sm_kernel_entry *entry = sm_alloc(table->device->allocator, sizeof *entry);
   if (!entry) return NULL;
-  *entry =
-      (sm_kernel_entry){.hash = identity_of(ir, interpreted), .making = true, .process = sm_thread_process()};
+  *entry = (sm_kernel_entry){.hash = identity_of(ir, interpreted),
+                             .interpreted = interpreted,
+                             .making = true,
+                             .process = sm_thread_process()};
   (void)snprintf(ir->name, sizeof ir->name, "%.36s_%08" PRIx32, prefix, (uint32_t)(entry->hash.lo >> 32));
   (void)snprintf(entry->name, sizeof entry->name, "%s", ir->name);
   return entry;

@@ -16,6 +16,7 @@ typedef struct sm_kernel_entry {
   sm_hash hash;
   char name[SM_KIR_NAME];
   sm_kernel *kernel; /* NULL: the driver has no code for it */
+  bool interpreted;
   /* Guarded by the table's lock: */
   bool making;      /* by a thread */
   uint32_t process; /* of that thread (sm_thread_process) */

@@ -2,13 +2,21 @@
 #include "launch/op_executor.h"
 
 #include "base/error.h"
+#include "base/os.h"
 #include "drivers/drivers.h"
 #include "ir/liveness.h"
 #include "rt/report.h"
 
 /* --- One record -------------------------------------------------------------------------- */
 
-static void report(const sm_op_executor *e, const sm_job *job, const sm_op *op) {
+static void note_launch(sm_job *job, const sm_op *op, const sm_launch_report *report, int64_t ns) {
+  if (!job->note) return;
+  job->note->operations[op - job->segment->ops.items].kernel = (int64_t)job->note->n_kernels;
+  sm_note_kernel(job->note, report->fuser, 1);
+  sm_note_launch(job->note, report, ns);
+}
+
+static void report(const sm_op_executor *e, sm_job *job, const sm_op *op, int64_t ns) {
   sm_text name;
   sm_text_init(&name, e->device->allocator);
   sm_op_print_kernel_name(&name, op);
@@ -16,16 +24,17 @@ static void report(const sm_op_executor *e, const sm_job *job, const sm_op *op) 
   for (int k = 0; k < op->n_operands; k++) {
     if (!op->operands[k].is_scalar) read += job->buffers[op->operands[k].use.value]->bytes;
   }
-  sm_report_launch(
-      e->log, e->device->allocator, e->counters,
-      &(sm_launch_report){
-          .fuser = "ref", .kernel = name.data, .read = read, .written = job->buffers[op->out]->bytes});
+  sm_launch_report report = {
+      .fuser = "ref", .kernel = name.data, .read = read, .written = job->buffers[op->out]->bytes};
+  sm_report_launch(e->log, e->device->allocator, e->counters, &report);
+  note_launch(job, op, &report, ns);
   sm_text_free(&name);
 }
 
 static smelt_status run_op(const sm_op_executor *e, sm_job *job, const sm_op *op, smelt_error *err) {
+  int64_t begin = job->note ? sm_os_now() : 0;
   SM_TRY(sm_ref_run_op(e->device, job->segment, op, job->buffers, err));
-  report(e, job, op);
+  report(e, job, op, job->note ? sm_os_now() - begin : 0);
   return SMELT_OK;
 }
 
@@ -76,11 +85,14 @@ void sm_op_executor_run(void *self, sm_job *job) {
     return;
   }
   sm_segment_needed(seg, needed);
+  job->note = sm_note_open(e->explainer, seg, 0, seg->ops.len);
   for (size_t i = 0; i < seg->ops.len; i++) {
     const sm_op *op = &seg->ops.items[i];
     if (needed[i]) run_or_fail(e, job, op);
     release_last_uses(job, op);
   }
   for (uint32_t v = 0; v < seg->values.len; v++) release_unwanted(job, v);
+  sm_note_close(e->explainer, job->note);
+  job->note = NULL;
   sm_free(e->device->allocator, needed, seg->ops.len * sizeof *needed);
 }

@@ -6,6 +6,7 @@
 #ifndef SM_LAUNCH_OP_EXECUTOR_H
 #define SM_LAUNCH_OP_EXECUTOR_H
 
+#include "launch/explain.h"
 #include "rt/device.h"
 #include "stream/stream.h"
 
@@ -13,6 +14,7 @@ typedef struct sm_op_executor {
   sm_device *device;
   const sm_log *log;
   sm_counters *counters;
+  sm_explainer *explainer;
 } sm_op_executor;
 
 /* sm_executor.run; self is the sm_op_executor. */

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "launch/enter_driver.h"
 #include "launch/reduce_kernel.h"
-#include "rt/report.h"
 
 enum { MOST_STAGES = 2, MOST_PARTS = 2 * SM_REDUCE_TASKS };
 
@@ -234,12 +234,8 @@ static smelt_status launch_stages(const run *r, smelt_error *err) {
     launches[0].next = &launches[1];
     launches[0].next_kernel = kernels[1]->kernel;
   }
-  sm_report_launch(env->log, env->device->allocator, env->counters,
-                   &(sm_launch_report){.fuser = r->fuser,
-                                       .kernel = kernels[0]->name,
-                                       .read = r->operands.read,
-                                       .written = r->operands.written});
-  return env->device->driver->launch(env->device, kernels[0]->kernel, &launches[0], err);
+  sm_launch_traffic traffic = {.fuser = r->fuser, .read = r->operands.read, .written = r->operands.written};
+  return sm_enter_driver(env, kernels[0], &launches[0], traffic, err);
 }
 
 static bool allocate(run *r) {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "rt/report.h"
+#include "launch/enter_driver.h"
 
 /* One launch on its way. */
 typedef struct run {
@@ -160,7 +160,6 @@ static void log_layout(const run *r, const sm_ready_kernel *kernel, const sm_lau
 }
 
 static smelt_status launch_kernel(const run *r, const sm_ready_kernel *kernel, smelt_error *err) {
-  const sm_launch_env *env = r->env;
   const sm_elementwise_form *form = &kernel->form;
   sm_launch launch = {
       .n_buffers = r->trace->inputs.len + r->trace->outputs.len,
@@ -175,10 +174,8 @@ static smelt_status launch_kernel(const run *r, const sm_ready_kernel *kernel, s
       .cost_ns = sm_elementwise_ns(form, r->plan.work_items, r->operands.read + r->operands.written)};
   if (!fill_arguments(r, kernel, &launch)) return sm_error_memory(err, "a launch");
   log_layout(r, kernel, &launch);
-  sm_launch_report report = {r->fuser, kernel->entry->name, r->operands.read, r->operands.written,
-                             r->operands.in_place};
-  sm_report_launch(env->log, env->device->allocator, env->counters, &report);
-  return env->device->driver->launch(env->device, kernel->entry->kernel, &launch, err);
+  sm_launch_traffic traffic = {r->fuser, r->operands.read, r->operands.written, r->operands.in_place};
+  return sm_enter_driver(r->env, kernel->entry, &launch, traffic, err);
 }
 
 static smelt_status plan_and_launch(run *r, smelt_error *err) {

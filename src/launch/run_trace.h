@@ -4,6 +4,7 @@
 #ifndef SM_LAUNCH_RUN_TRACE_H
 #define SM_LAUNCH_RUN_TRACE_H
 
+#include "launch/explain.h"
 #include "launch/launch_cache.h"
 #include "launch/operands.h"
 
@@ -13,6 +14,7 @@ typedef struct sm_launch_env {
   sm_counters *counters;
   sm_kernel_table *kernels;
   sm_arena *scratch; /* emptied at every launch */
+  sm_note *note;     /* on the job; NULL: nobody asks */
 } sm_launch_env;
 
 /* What a kernel's name begins with: `fused`, or the operation's name if there is one only. */

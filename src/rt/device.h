@@ -68,6 +68,8 @@ typedef struct sm_driver {
   /* `argument` is what follows "name:" in the device string, or NULL. */
   smelt_status (*open)(sm_device *device, const char *argument, smelt_error *err);
   void (*close)(sm_device *device);
+  /* One line for people: what runs kernels, or why they are interpreted. Optional. */
+  void (*describe)(sm_device *device, sm_text *text);
   void *(*alloc)(sm_device *device, size_t bytes);
   void (*free)(sm_device *device, void *data, size_t bytes);
   smelt_status (*upload)(sm_device *device, void *to, const void *from, size_t bytes, smelt_error *err);

@@ -12,6 +12,8 @@ typedef struct sm_launch_report {
   const char *kernel;
   uint64_t read, written; /* bytes of tensor memory */
   int in_place;           /* outputs written over an input */
+  bool interpreted;
+  int64_t cost_ns; /* the estimate of one thread's time; 0: there is none */
 } sm_launch_report;
 
 /* One counter step and one line:

@@ -50,6 +50,7 @@
 #include "stream/plan_cache.h"
 
 typedef struct sm_buffer sm_buffer; /* the executor's */
+typedef struct sm_note sm_note;     /* so */
 
 /* An ended segment on its way through an executor. `buffers` and `causes` have
  * one entry a value: sources come with their buffer or their cause; the executor gives
@@ -63,6 +64,7 @@ typedef struct sm_job {
   sm_cause **causes;
   sm_arena scratch;
   sm_plan_key key;
+  sm_note *note; /* for an explanation, while it runs */
 } sm_job;
 
 typedef struct sm_executor {

@@ -5,6 +5,7 @@
 
 #include "smelt/base.h"
 #include "smelt/context.h"
+#include "smelt/observe.h"
 #include "smelt/tensor.h"
 
 #define PRINT(type) (void)printf("%s %zu %zu\n", #type, sizeof(type), _Alignof(type))
@@ -14,6 +15,9 @@ int main(void) {
   PRINT(smelt_context_desc);
   PRINT(smelt_counters);
   PRINT(smelt_error);
+  PRINT(smelt_explained_edge);
+  PRINT(smelt_explained_kernel);
+  PRINT(smelt_explained_operation);
   PRINT(smelt_op_info);
   PRINT(smelt_range);
   return 0;

@@ -155,8 +155,8 @@ render() { # render DOC
 }
 
 # The digits in names of kernels come from a hash that other kernels' kops shift;
-# which ones they are is nothing that a document says.
-without_hashes() { sed -E 's/\b([a-z0-9_]+_)[0-9a-f]{8}\b/\1########/g; s/cpu<(llvm|interpreter)>/cpu<code>/g' "$1"; }
+# which ones they are is nothing that a document says. Nor how long something took.
+without_hashes() { sed -E 's/\b([a-z0-9_]+_)[0-9a-f]{8}\b/\1########/g; s/cpu<(llvm|interpreter)>/cpu<code>/g; s/measured [0-9.]+ us/measured # us/' "$1"; }
 
 check_rendering() {
   folder=$scratch/$(basename "$doc" .md)

@@ -265,6 +265,21 @@ static smelt_status files(smelt_context *ctx) {
   return status;
 }
 
+static smelt_status explained(smelt_context *ctx) {
+  smelt_error err;
+  smelt_explanation *e;
+  smelt_status status = bear(__func__, smelt_explain_begin(ctx, &err), &err);
+  status = worse(status, expression(ctx));
+  status = worse(status, bear(__func__, smelt_explain_end(ctx, &e, &err), &err));
+  if (status == SMELT_OK && smelt_explanation_kernels(e) == 0) complain(__func__, "nothing is explained");
+  if (e)
+    status =
+        worse(status,
+              bear(__func__, smelt_explanation_format(e, SMELT_EXPLANATION_JSON, NULL, 0, NULL, &err), &err));
+  smelt_explanation_free(e);
+  return status;
+}
+
 typedef struct subject {
   const char *name;
   smelt_status (*run)(smelt_context *ctx);
@@ -418,6 +433,8 @@ static int run_all(int argc, char **argv) {
       {"another thread", another_thread, by_default},
       {"another thread, ref", another_thread, ref},
       {"files", files, by_default},
+      {"explained", explained, by_default},
+      {"explained, ref", explained, ref},
   };
   fault_totals totals = {.all = false};
   (void)fault_options(&totals, argc, argv);

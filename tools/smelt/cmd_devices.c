@@ -6,7 +6,6 @@
 
 #include "cli.h"
 #include "commands.h"
-#include "drivers/cpu_state.h"
 #include "drivers/drivers.h"
 
 static const char help[] =
@@ -23,7 +22,7 @@ static int print_cpu(void) {
   if (status != SMELT_OK) return cli_fail("devices", status, "%s", err.text);
   sm_text text;
   sm_text_init(&text, &sm_malloc_allocator);
-  sm_cpu_describe(&device, &text);
+  device.driver->describe(&device, &text);
   if (!text.failed) printf("cpu              %s\n", text.data);
   sm_text_free(&text);
   sm_device_close(&device);

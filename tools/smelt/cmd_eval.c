@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "cli.h"
 #include "commands.h"
+#include "explain_option.h"
 #include "expr_eval.h"
 #include "smelt/io.h"
 
@@ -30,6 +31,7 @@ static const char help[] =
     "  --no-fusion         one kernel per operation\n"
     "  --mode MODE         strict, default or fast (docs/modes.md)\n"
     "  --seed N            seed of rand and randn (default 0)\n"
+    "  --explain[=json]    what ran in which kernels and why, on standard error\n"
     "  --dot FILE          draws what runs, and in which kernels, for Graphviz (dot -Tsvg FILE)\n"
     "  --                  what follows is no option\n"
     "\n"
@@ -56,6 +58,7 @@ typedef struct output {
 
 typedef struct evaluation {
   smelt_context_desc desc;
+  explain_option explain;
   const char *dot_path; /* NULL: no picture */
   sm_text dot;
   sm_text categories; /* of the log, with the picture */
@@ -232,6 +235,7 @@ static smelt_status load(evaluation *e, const input *in) {
 static smelt_status run_inputs(evaluation *e) {
   e->ctx = smelt_context_create(&e->desc, &e->fault.error);
   if (!e->ctx) return e->fault.error.code;
+  SM_TRY(explain_begin(e->explain, e->ctx, &e->fault.error));
   for (size_t i = 0; i < e->inputs.len; i++) {
     const input *in = &e->inputs.items[i];
     if (in->path) SM_TRY(load(e, in));
@@ -250,6 +254,15 @@ static smelt_status compute_outputs(evaluation *e) {
   }
   smelt_status status = smelt_eval(list, n, &e->fault.error);
   sm_free(&sm_malloc_allocator, list, n * sizeof *list);
+  return status;
+}
+
+/* Also what has failed is explained; the first error counts. */
+static smelt_status compute_and_explain(evaluation *e) {
+  smelt_error later;
+  smelt_status status = compute_outputs(e);
+  if (status == SMELT_OK) return explain_print(e->explain, e->ctx, stderr, &e->fault.error);
+  (void)explain_print(e->explain, e->ctx, stderr, &later);
   return status;
 }
 
@@ -346,7 +359,7 @@ static smelt_status evaluate(evaluation *e) {
   SM_TRY(resolve_outputs(e, results));
   SM_TRY(check_outputs(e));
   SM_TRY(run_inputs(e));
-  SM_TRY(compute_outputs(e));
+  SM_TRY(compute_and_explain(e));
   SM_TRY(save_picture(e));
   return deliver_outputs(e);
 }
@@ -376,7 +389,7 @@ static int evaluate_and_report(evaluation *e) {
   return end == SMELT_OK ? cli_exit_of(status) : cli_fail("eval", end, "%s", leak.text);
 }
 
-enum { OPTION_NO_FUSION = 256, OPTION_DOT, OPTION_SEED, OPTION_DEVICE, OPTION_MODE };
+enum { OPTION_NO_FUSION = 256, OPTION_DOT, OPTION_SEED, OPTION_DEVICE, OPTION_MODE, OPTION_EXPLAIN };
 
 static smelt_status add_saved(evaluation *e, const char *argument) {
   output out = {.variable = EXPR_NONE};
@@ -398,6 +411,8 @@ static int take_option(void *options, char **argv, int option) {
     case OPTION_DOT:
       return ask_for_picture(e, optarg) == SMELT_OK ? CLI_GO_ON
                                                     : cli_fail("eval", SMELT_ERR_MEMORY, "out of memory");
+    case OPTION_EXPLAIN:
+      return explain_take("eval", optarg, &e->explain) ? CLI_GO_ON : CLI_WRONG_INPUT;
     case OPTION_NO_FUSION:
       return e->desc.fusion = SMELT_OFF, CLI_GO_ON;
     case OPTION_MODE:
@@ -417,6 +432,7 @@ static int take_options(evaluation *e, int argc, char **argv) {
                                           {"no-fusion", no_argument, NULL, OPTION_NO_FUSION},
                                           {"mode", required_argument, NULL, OPTION_MODE},
                                           {"dot", required_argument, NULL, OPTION_DOT},
+                                          {"explain", optional_argument, NULL, OPTION_EXPLAIN},
                                           {"seed", required_argument, NULL, OPTION_SEED},
                                           {NULL, 0, NULL, 0}};
   return cli_take_options(argc, argv, ":ho:", options, take_option, e);

@@ -19,12 +19,13 @@ static const char help[] =
     "  --no-fusion        every operation is a kernel of its own\n"
     "  --mode MODE        strict, default or fast (docs/modes.md)\n"
     "  --max-ops N        recorded operations per kernel\n"
+    "  --explain[=json]   what ran in which kernels and why, on standard error\n"
     "  --log CATEGORIES   log lines to print: register,block,launch,... or all\n"
     "\n"
     "Exit status: 0, 2 for a malformed file or wrong arguments, 1 if an expectation\n"
     "fails.\n";
 
-enum { OPTION_DEVICE = 256, OPTION_NO_FUSION, OPTION_MAX_OPS, OPTION_LOG, OPTION_MODE };
+enum { OPTION_DEVICE = 256, OPTION_NO_FUSION, OPTION_MAX_OPS, OPTION_LOG, OPTION_MODE, OPTION_EXPLAIN };
 
 /* The exit status, or CLI_GO_ON. */
 static int take_option(void *options, char **argv, int answer) {
@@ -42,6 +43,8 @@ static int take_option(void *options, char **argv, int answer) {
       return CLI_GO_ON;
     case OPTION_MODE:
       return cli_take_mode("run", optarg, &run->mode) ? CLI_GO_ON : CLI_WRONG_INPUT;
+    case OPTION_EXPLAIN:
+      return explain_take("run", optarg, &run->explain) ? CLI_GO_ON : CLI_WRONG_INPUT;
     case OPTION_LOG:
       run->log = optarg;
       return CLI_GO_ON;
@@ -63,6 +66,7 @@ static int take_options(smt_run_options *run, int argc, char **argv) {
                                           {"mode", required_argument, NULL, OPTION_MODE},
                                           {"max-ops", required_argument, NULL, OPTION_MAX_OPS},
                                           {"log", required_argument, NULL, OPTION_LOG},
+                                          {"explain", optional_argument, NULL, OPTION_EXPLAIN},
                                           {NULL, 0, NULL, 0}};
   int ended = cli_take_options(argc, argv, ":h", options, take_option, run);
   if (ended != CLI_GO_ON || optind + 1 == argc) return ended;

@@ -394,7 +394,7 @@ static smelt_status open_context(runner *r, smelt_error *err) {
   desc.log_user = r;
   r->ctx = smelt_context_create(&desc, err);
   sm_text_free(&categories);
-  return r->ctx ? SMELT_OK : err->code;
+  return r->ctx ? explain_begin(r->options->explain, r->ctx, err) : err->code;
 }
 
 static void close_context(runner *r) {
@@ -409,6 +409,8 @@ static void run_statements(runner *r) {
   const smt_run_options *o = r->options;
   r->judges_log = !o->no_fusion && !o->max_ops && strcmp(smelt_device_name(r->ctx), "ref") != 0;
   for (size_t i = 0; i < r->smt.stmts.len; i++) run_statement(r, &r->smt.stmts.items[i]);
+  smelt_error e;
+  if (explain_print(o->explain, r->ctx, o->err, &e) != SMELT_OK) report(r, NULL, CLI_FAILURE, "%s", e.text);
   if (r->lost_lines) report(r, NULL, CLI_FAILURE, "out of memory: log lines were lost");
   if (r->not_judged) {
     report(r, NULL, CLI_OK, "note: %zu expectations on launches and log lines do not apply here",

@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "explain_option.h"
 #include "smelt/base.h"
 
 typedef struct smt_run_options {
@@ -25,8 +26,9 @@ typedef struct smt_run_options {
   int64_t max_ops; /* 0: as the file says */
   smelt_mode mode; /* default: as the file says */
   const char *log; /* categories of lines to print, NULL for none */
-  FILE *out;       /* what the file prints, and the log */
-  FILE *err;       /* faults */
+  explain_option explain;
+  FILE *out; /* what the file prints, and the log */
+  FILE *err; /* faults, and the explanation */
 } smt_run_options;
 
 /* Runs `n` bytes of text; `file` is its name in messages. Answers the exit

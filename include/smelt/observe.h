@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a program became: which operations went into which kernels, why others did
+ * not, what was read and written, and how long it took.
+ *
+ * The manual is docs/observing.md. */
+#ifndef SMELT_OBSERVE_H
+#define SMELT_OBSERVE_H
+
+#include "smelt/context.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* --- Explanations ---------------------------------------------------------------- */
+
+/* What became of the segments that ended while the context was being explained, of
+ * all its threads, at most the last 256. The caller's to free; it outlives the
+ * context. Nobody changes it, so any thread may read it. */
+typedef struct smelt_explanation smelt_explanation;
+
+/* An operation that was recorded. */
+typedef struct smelt_explained_operation {
+  size_t size;      /* sizeof(smelt_explained_operation), set by the caller */
+  uint64_t segment; /* from 0, in the order in which they were done */
+  uint64_t tensor;  /* its result, t4 of the log */
+  const char *name; /* "NumericFloat(F32, Mul)", as the log names it */
+  smelt_dtype dtype;
+  int rank;
+  int64_t dims[SMELT_MAX_RANK];
+  int64_t kernel; /* its number here; -1: it was not run, as nobody wanted the result */
+} smelt_explained_operation;
+
+/* One operation uses another's result, and they are not in one kernel. */
+typedef struct smelt_explained_edge {
+  size_t size;               /* sizeof(smelt_explained_edge), set by the caller */
+  size_t producer, consumer; /* their numbers here */
+  const char *reason;        /* "bindings"; docs/fusion.md lists them. Static */
+  const char *meaning;       /* "binding limit of the device". Static */
+  int bindings, limit;       /* where buffers were counted: how many, of how many; 0 */
+} smelt_explained_edge;
+
+/* What operations became together. A view becomes no launch, nor does what has no
+ * elements or has failed; a concatenation is several. */
+typedef struct smelt_explained_kernel {
+  size_t size; /* sizeof(smelt_explained_kernel), set by the caller */
+  uint64_t segment;
+  uint64_t operations; /* what dissolved in several kernels counts in each */
+  uint64_t launches;
+  const char *fuser; /* "ElementWise"; the device where it fuses nothing */
+  const char *name;  /* of the first launch, "" if there is none */
+  uint64_t bytes_read, bytes_written;
+  uint64_t in_place;    /* results written over an operand */
+  bool interpreted;     /* there is no code for it */
+  const char *estimate; /* where predicted_ns comes from: "model", "none". Static */
+  int64_t predicted_ns; /* of one thread */
+  int64_t measured_ns;  /* in the driver */
+} smelt_explained_kernel;
+
+/* From here on segments are explained; what was kept before is forgotten. ERR_ARGUMENT
+ * for NULL. Thread-safe. */
+SMELT_API smelt_status smelt_explain_begin(smelt_context *ctx, smelt_error *err);
+/* No more, and `*out` is what there is; NULL on failure: ERR_ARGUMENT for NULL and
+ * without smelt_explain_begin, ERR_MEMORY if something could not be kept. Pending
+ * operations are no part of it: smelt_sync before. Thread-safe. */
+SMELT_API smelt_status smelt_explain_end(smelt_context *ctx, smelt_explanation **out, smelt_error *err);
+/* NULL is allowed. */
+SMELT_API void smelt_explanation_free(smelt_explanation *e);
+
+/* What ran the kernels: "fusion<cpu<llvm>>", and if some were interpreted, why. */
+SMELT_API const char *smelt_explanation_device(const smelt_explanation *e);
+
+/* How many there are, and the i-th of them; strings live as long as the explanation.
+ * ERR_ARGUMENT if there is no such one, or `size` is unknown. */
+SMELT_API size_t smelt_explanation_operations(const smelt_explanation *e);
+SMELT_API size_t smelt_explanation_edges(const smelt_explanation *e);
+SMELT_API size_t smelt_explanation_kernels(const smelt_explanation *e);
+SMELT_API smelt_status smelt_explanation_operation(const smelt_explanation *e, size_t i,
+                                                   smelt_explained_operation *out);
+SMELT_API smelt_status smelt_explanation_edge(const smelt_explanation *e, size_t i,
+                                              smelt_explained_edge *out);
+SMELT_API smelt_status smelt_explanation_kernel(const smelt_explanation *e, size_t i,
+                                                smelt_explained_kernel *out);
+
+typedef enum smelt_explanation_form {
+  SMELT_EXPLANATION_TEXT = 0,
+  SMELT_EXPLANATION_JSON = 1
+} smelt_explanation_form;
+
+/* All of it, for people or as one JSON object, as smelt_format writes tensors. */
+SMELT_API smelt_status smelt_explanation_format(const smelt_explanation *e, smelt_explanation_form form,
+                                                char *buf, size_t size, size_t *needed, smelt_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
