@@ -27,12 +27,6 @@ static void find_used(sm_c_printer *p) {
   }
 }
 
-/* Written where it is used. */
-static bool is_inline(const sm_kir_ins *ins) {
-  return ins->kind == SM_KIR_CONST || ins->kind == SM_KIR_SPLAT || ins->kind == SM_KIR_RESULT ||
-         ins->kind == SM_KIR_IOTA || ins->kind == SM_KIR_CHUNK_BEGIN || ins->kind == SM_KIR_CHUNK_END;
-}
-
 /* --- Statements -------------------------------------------------------------------------------- */
 
 static void add(sm_c_printer *p, const char *s) { sm_text_add(p->text, s); }
@@ -50,7 +44,7 @@ static void begin_value(sm_c_printer *p, int32_t i, bool constant) {
   sm_kir_type type = p->kernel->ins.items[i].type;
   indent(p);
   if (type.width == 1 && constant) add(p, "const ");
-  sm_c_type(p, type.dtype, type.width);
+  sm_c_type(p, sm_c_dtype(p, i), type.width);
   sm_text_addf(p->text, " v%" PRId32, i);
   if (type.width > 1) sm_text_addf(p->text, "; LANES(%d) v%" PRId32 ".l[l]", type.width, i);
   add(p, " = ");
@@ -122,7 +116,7 @@ static void add_wide_store(sm_c_printer *p, const sm_kir_ins *ins) {
 }
 
 static void add_store(sm_c_printer *p, const sm_kir_ins *ins) {
-  if (is_wide(p, ins) && !is_inline(&p->kernel->ins.items[ins->args[2]])) {
+  if (is_wide(p, ins) && !sm_c_is_inline(p, ins->args[2])) {
     add_wide_store(p, ins);
     return;
   }
@@ -177,7 +171,7 @@ static void begin_loop(sm_c_printer *p, int32_t i) {
   }
   indent(p);
   add(p, "for (");
-  sm_c_type(p, SMELT_I64, 1);
+  sm_c_type(p, sm_c_dtype(p, i), 1);
   sm_text_addf(p->text, " v%" PRId32 " = ", i);
   sm_c_value(p, ins->args[0]);
   sm_text_addf(p->text, "; v%" PRId32 " < ", i);
@@ -234,7 +228,7 @@ static void add_value(sm_c_printer *p, int32_t i) {
   if (ins->kind == SM_KIR_SIZE) add_size(p, ins->imm.index);
   else if (ins->kind == SM_KIR_SCALAR) add_scalar(p, ins);
   else if (ins->kind == SM_KIR_TABLE) add_table(p, ins);
-  else sm_c_kop(p, ins);
+  else sm_c_kop(p, i);
   end_statement(p);
 }
 
@@ -263,7 +257,7 @@ static void add_ins(sm_c_printer *p, int32_t i) {
     case SM_KIR_FENCE:
       break;
     default:
-      if (!is_inline(ins)) add_value(p, i);
+      if (!sm_c_is_inline(p, i)) add_value(p, i);
       break;
   }
 }
@@ -279,11 +273,13 @@ static void add_local(sm_c_printer *p, size_t i) {
 
 /* The chunk of this thread; one that has none is done. */
 static void add_chunk(sm_c_printer *p) {
-  const char *words = member_access(p);
-  sm_text_addf(p->text, "  const i64 begin = (%s) * %sgrain;\n", p->dialect->thread, words);
-  sm_text_addf(p->text, "  if (begin >= %sitems) return;\n", words);
-  sm_text_addf(p->text, "  const i64 end = begin + %sgrain < %sitems ? begin + %sgrain : %sitems;\n", words,
-               words, words, words);
+  const char *words = member_access(p), *type = p->form.narrow ? "i32" : "i64";
+  p->dtypes[SMELT_I32] = p->dtypes[SMELT_I32] || p->form.narrow;
+  sm_text_addf(p->text, "  if (%s * %sgrain >= %sitems) return;\n", p->dialect->thread, words, words);
+  sm_text_addf(p->text, "  const %s begin = (%s)(%s * %sgrain);\n", type, type, p->dialect->thread, words);
+  sm_text_addf(p->text, "  const i64 after = (i64)begin + %sgrain;\n", words);
+  sm_text_addf(p->text, "  const %s end = (%s)(after < %sitems ? after : %sitems);\n", type, type, words,
+               words);
 }
 
 static void add_body(sm_c_printer *p) {
@@ -404,12 +400,15 @@ static void add_all(sm_c_printer *p, sm_text *out) {
 }
 
 static smelt_status print(sm_c_printer *p, sm_text *out, smelt_error *err) {
-  size_t n = p->kernel->ins.len;
-  p->used = sm_calloc(p->kernel->allocator, n ? n : 1, sizeof *p->used);
+  enum { ARRAYS = 3 };
+  size_t n = p->kernel->ins.len ? p->kernel->ins.len : 1;
+  p->used = sm_calloc(p->kernel->allocator, n, ARRAYS * sizeof *p->used);
   if (!p->used) return sm_error_memory(err, "the text of a kernel");
+  p->narrow = p->used + n;
   find_used(p);
+  if (p->form.narrow) sm_c_find_narrow(p, p->narrow + n);
   add_all(p, out);
-  sm_free(p->kernel->allocator, p->used, (n ? n : 1) * sizeof *p->used);
+  sm_free(p->kernel->allocator, p->used, n * ARRAYS * sizeof *p->used);
   sm_vec_free(p->kernel->allocator, &p->vectors);
   if (p->failed) return sm_error_memory(err, "the text of a kernel");
   if (!p->missing) return SMELT_OK;

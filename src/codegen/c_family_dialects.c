@@ -19,7 +19,7 @@
   .group_entry = "extern \"C\" __global__ __launch_bounds__(%d) void ", .global = "", .constant = "", \
   .shared = "__shared__ ", .vector = "__align__(%d) ", .wide_access = true,                           \
   .unroll = "_Pragma(\"unroll\") ", .words = "smelt_words const words", .by_value = 4096,             \
-  .thread = "(i64)blockIdx.x * blockDim.x + threadIdx.x", .group = "(i64)blockIdx.x",                 \
+  .thread = "((i64)blockIdx.x * blockDim.x + threadIdx.x)", .group = "(i64)blockIdx.x",               \
   .member = "(i64)threadIdx.x", .barrier = "__syncthreads();",                                        \
   .bitcast = {"__float_as_uint", "__uint_as_float", "__double_as_longlong", "__longlong_as_double"}
 
@@ -49,7 +49,6 @@ const sm_dialect sm_dialect_opencl = {
     .float_suffix = "",
     .function = "static inline ",
     .entry = "__kernel void ",
-    .group_entry = "__kernel __attribute__((reqd_work_group_size(%d, 1, 1))) void ",
     .global = "__global ",
     .constant = "__global ",
     .shared = "__local ",

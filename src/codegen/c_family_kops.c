@@ -53,11 +53,37 @@ void sm_c_literal(sm_c_printer *p, smelt_dtype dtype, sm_word word) {
 
 /* --- Values -------------------------------------------------------------------------------- */
 
+static bool is_constant(const sm_c_printer *p, int32_t value, int64_t number) {
+  const sm_kir_ins *ins = &p->kernel->ins.items[value];
+  return ins->kind == SM_KIR_CONST && ins->type.dtype == SMELT_I64 && ins->imm.constant.I64 == number;
+}
+
+/* x of x + 0, 0 + x, x - 0, x * 1 and 1 * x, which positions often are; SM_KIR_NONE for others. */
+static int32_t same_as(const sm_c_printer *p, const sm_kir_ins *ins) {
+  bool both = ins->kop == SM_KOP_ADD || ins->kop == SM_KOP_MUL;
+  int64_t neutral = ins->kop == SM_KOP_MUL;
+  if (ins->kind != SM_KIR_KOP || (!both && ins->kop != SM_KOP_SUB)) return SM_KIR_NONE;
+  if (is_constant(p, ins->args[1], neutral)) return ins->args[0];
+  return both && is_constant(p, ins->args[0], neutral) ? ins->args[1] : SM_KIR_NONE;
+}
+
+bool sm_c_is_inline(const sm_c_printer *p, int32_t value) {
+  const sm_kir_ins *ins = &p->kernel->ins.items[value];
+  return ins->kind == SM_KIR_CONST || ins->kind == SM_KIR_SPLAT || ins->kind == SM_KIR_RESULT ||
+         ins->kind == SM_KIR_IOTA || ins->kind == SM_KIR_CHUNK_BEGIN || ins->kind == SM_KIR_CHUNK_END ||
+         same_as(p, ins) != SM_KIR_NONE;
+}
+
 void sm_c_value(sm_c_printer *p, int32_t value) {
   const sm_kir_ins *ins = &p->kernel->ins.items[value];
+  int32_t same = same_as(p, ins);
+  if (same != SM_KIR_NONE) {
+    sm_c_value(p, same);
+    return;
+  }
   switch (ins->kind) {
     case SM_KIR_CONST:
-      sm_c_literal(p, ins->type.dtype, ins->imm.constant);
+      sm_c_literal(p, sm_c_dtype(p, value), ins->imm.constant);
       break;
     case SM_KIR_SPLAT:
     case SM_KIR_RESULT:
@@ -291,10 +317,21 @@ static const char *body_of(sm_kop kop, smelt_dtype dtype) {
   return kop == SM_KOP_SELECT ? "a ? b : c" : bodies[sm_kind_of(dtype)][kop];
 }
 
-void sm_c_kop(sm_c_printer *p, const sm_kir_ins *ins) {
+/* Division by a constant other than 0 and -1 has no cases. */
+static const char *division(const sm_c_printer *p, const sm_kir_ins *ins) {
+  bool quotient = ins->kop == SM_KOP_TRUNC_DIV, divides = quotient || ins->kop == SM_KOP_FMOD;
+  if (!divides || p->kernel->ins.items[ins->args[1]].kind != SM_KIR_CONST) return NULL;
+  if (is_constant(p, ins->args[1], 0) || is_constant(p, ins->args[1], -1)) return NULL;
+  if (ins->type.dtype != SMELT_I64) return NULL;
+  return quotient ? "a / b" : "a % b";
+}
+
+void sm_c_kop(sm_c_printer *p, int32_t value) {
+  const sm_kir_ins *ins = &p->kernel->ins.items[value];
   sm_kop kop = (sm_kop)ins->kop;
   smelt_dtype in = p->kernel->ins.items[ins->args[sm_kop_info_of(kop)->arity - 1]].type.dtype;
-  const char *body = body_of(kop, in);
+  if (p->narrow[value]) in = SMELT_I32;
+  const char *simple = division(p, ins), *body = simple ? simple : body_of(kop, in);
   if (kop == SM_KOP_CAST) add_cast(p, ins->args[0], in, ins->type.dtype);
   else if (kop == SM_KOP_BITCAST) add_bitcast(p, ins->args[0], in, ins->type.dtype);
   else if (kop == SM_KOP_UNIT) add_unit(p, ins->args[0], ins->type.dtype);

@@ -30,6 +30,7 @@ typedef struct sm_c_printer {
   const sm_dialect *dialect;
   sm_text_form form;
   bool *used;         /* by instruction: something needs its value, or it has none */
+  bool *narrow;       /* by instruction: an i64 that is kept in 32 bits (c_family_narrow.c) */
   sm_text *text;      /* what is being written */
   int depth;          /* of loops */
   uint64_t functions; /* bit i: function i of c_family_functions.c */
@@ -53,12 +54,19 @@ sm_c_vector *sm_c_vector_of(sm_c_printer *p, sm_kir_type type);
 bool sm_c_is_wide(const sm_c_printer *p, sm_kir_type type);
 /* The definitions of all types that were named, and functions that access vectors. */
 void sm_c_types(sm_c_printer *p);
-/* c_family_kops.c: a literal; a value, in a loop over lanes that of lane l; a template; the value of
- * a KOP. */
+/* c_family_narrow.c: fills `narrow`, with `scratch` of as many. */
+void sm_c_find_narrow(sm_c_printer *p, bool *scratch);
+/* What the printed value has. */
+static inline smelt_dtype sm_c_dtype(const sm_c_printer *p, int32_t value) {
+  return p->narrow[value] ? SMELT_I32 : p->kernel->ins.items[value].type.dtype;
+}
+/* c_family_kops.c: whether a value is written where it is used, and no variable; a literal; a value, in a
+ * loop over lanes that of lane l; a template; the value of a KOP. */
+bool sm_c_is_inline(const sm_c_printer *p, int32_t value);
 void sm_c_literal(sm_c_printer *p, smelt_dtype dtype, sm_word word);
 void sm_c_value(sm_c_printer *p, int32_t value);
 void sm_c_template(sm_c_printer *p, const char *template, sm_c_scope scope);
-void sm_c_kop(sm_c_printer *p, const sm_kir_ins *ins);
+void sm_c_kop(sm_c_printer *p, int32_t value);
 /* c_family_functions.c: notes that a function of this name (of n characters) is needed. False if there is
  * none. */
 bool sm_c_need_function(sm_c_printer *p, const char *name, size_t n);
