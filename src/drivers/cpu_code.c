@@ -31,7 +31,7 @@ static smelt_status generate(sm_device *device, const sm_kir_kernel *ir, sm_obje
   const sm_cpu_device *cpu = device->state;
   sm_kir_kernel primitive;
   sm_text text;
-  bool wanted = sm_log_on(device->log, SM_LOG_COMPILE);
+  bool wanted = sm_log_on(device->log, SM_LOG_SOURCE);
   SM_TRY(sm_kir_expand(ir, &primitive, err));
   sm_text_init(&text, device->allocator);
   smelt_status status =

@@ -19,20 +19,22 @@
 
 #include "base/log.h"
 #include "base/thread.h"
+#include "codegen/c_family.h"
 #include "core/layout.h"
 #include "kir/kir.h"
 
 /* Plain data that the planner and the skeletons read. */
 typedef struct sm_profile {
-  const char *name;      /* "cpu-avx512", "metal" */
-  uint16_t vector_bytes; /* widest vector */
-  uint8_t widths[8];     /* candidates for f32, descending to 1, 0-terminated */
-  int max_bindings;      /* buffers a kernel may bind, metadata included */
-  bool chunked;          /* CPU style: a call runs a range of work items */
-  int plane;             /* threads that run in step, where not chunked */
-  int max_group;         /* threads of a group at most, a multiple of plane */
-  uint64_t cache_bytes;  /* last-level cache; 0: results never bypass it */
-  int interpreter_width; /* lanes of interpreted kernels; 0: kernels are always compiled */
+  const char *name;          /* "cpu-avx512", "metal" */
+  uint16_t vector_bytes;     /* widest vector */
+  uint8_t widths[8];         /* candidates for f32, descending to 1, 0-terminated */
+  int max_bindings;          /* buffers a kernel may bind, metadata included */
+  bool chunked;              /* CPU style: a call runs a range of work items */
+  int plane;                 /* threads that run in step, where not chunked */
+  int max_group;             /* threads of a group at most, a multiple of plane */
+  uint64_t cache_bytes;      /* last-level cache; 0: results never bypass it */
+  int interpreter_width;     /* lanes of interpreted kernels; 0: kernels are always compiled */
+  const sm_dialect *dialect; /* of the C family, that kernels are written in; NULL: in none */
 } sm_profile;
 
 typedef struct sm_device sm_device;
