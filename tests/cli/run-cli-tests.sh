@@ -436,6 +436,23 @@ if "$smelt" devices | grep -q '^cpu .*code by'; then
 fi
 rm -rf kernels
 
+# --- Texts of kernels ---------------------------------------------------------------------------
+
+contains 'extern "C" __global__ __launch_bounds__(256) void exp_' codegen 'exp(x)' --target cuda --shape '[]'
+contains '__kernel void add_' codegen 'x + y' --target opencl --dtype i8
+contains 'double' codegen 'x + 1' --target c --dtype f64
+refuses "no target 'metal'" codegen x --target metal
+refuses '--target is missing' codegen 'x + 1'
+refuses 'one expression is needed' codegen --target c
+refuses "no dtype 'f31'" codegen x --target c --dtype f31
+refuses "--shape '2;3' is no shape" codegen x --target c --shape '2;3'
+points 'unexpected end' $'  x + \n      ^' codegen 'x + ' --target c
+refuses 'msl has no f64' codegen 'x + 1' --target msl --dtype f64
+refuses 'no kernel was generated' codegen 'x' --target c
+prints "$("$smelt" codegen 't = a + b; t*t, t > 0' --target c)" codegen 't = a + b; t*t, t > 0' --target c
+kernels=$("$smelt" codegen 'exp(x) + y' --target msl --no-fusion | grep -c kernel)
+verdict 'codegen --no-fusion: two kernels' "$([[ $kernels == 2 ]] || echo "$kernels kernels")"
+
 # --- The manual --------------------------------------------------------------------------------
 
 rm -r ./*.npy

@@ -67,6 +67,9 @@ static smelt_dtype find_dtype(expr_text name) {
   return SMELT_DTYPE_NONE;
 }
 
+/* A number or a dtype. */
+static bool is_constant(expr_text name) { return find_number(name) || find_dtype(name) != SMELT_DTYPE_NONE; }
+
 static bool is_operation(expr_text name) {
   for (size_t i = 0; i < smelt_op_count(); i++)
     if (expr_text_is(name, smelt_op_at(i)->name)) return true;
@@ -80,7 +83,7 @@ static smelt_status resolve_name(expr_scope *scope, const expr_program *program,
     scope->variables.items[node->variable].uses++;
     return SMELT_OK;
   }
-  if (find_number(node->text) || find_dtype(node->text) != SMELT_DTYPE_NONE) return SMELT_OK;
+  if (is_constant(node->text)) return SMELT_OK;
   bool operation = is_operation(node->text);
   int width = expr_text_width(node->text);
   const char *advice = operation ? "is an operation: write" : "is not known: give it as";
@@ -131,6 +134,26 @@ smelt_status expr_resolve(expr_scope *scope, expr_program *program, int32_t *res
     if (status != SMELT_OK) return status;
   }
   if (results) *results = (int32_t)(scope->variables.len - before);
+  return SMELT_OK;
+}
+
+static bool is_assigned(const expr_program *program, size_t before, expr_text name) {
+  for (size_t i = 0; i < before; i++)
+    if (expr_text_equal(program->statements.items[i].name, name)) return true;
+  return false;
+}
+
+smelt_status expr_declare_inputs(expr_scope *scope, const expr_program *program, expr_fault *fault) {
+  for (size_t i = 0; i < program->statements.len; i++) {
+    const expr_statement *s = &program->statements.items[i];
+    for (int32_t n = s->first; n <= s->value; n++) {
+      expr_text name = program->nodes.items[n].text;
+      bool known = program->nodes.items[n].kind != EXPR_NAME || is_assigned(program, i, name) ||
+                   is_constant(name) || expr_scope_find(scope, name) != EXPR_NONE;
+      smelt_status status = known ? SMELT_OK : expr_scope_declare(scope, name, fault);
+      if (status != SMELT_OK) return status;
+    }
+  }
   return SMELT_OK;
 }
 

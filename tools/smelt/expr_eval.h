@@ -50,6 +50,10 @@ void expr_scope_define(expr_scope *scope, int32_t variable, expr_value value);
 /* One of the variable's uses: a reference of the caller's. */
 expr_value expr_scope_use(expr_scope *scope, int32_t variable);
 
+/* Declares the names that the program uses before it defines them, and that are neither variables,
+ * constants nor dtypes: what has to be given to it. They are the scope's last ones. */
+smelt_status expr_declare_inputs(expr_scope *scope, const expr_program *program, expr_fault *fault);
+
 /* Declares what the program defines and counts uses. ERR_ARGUMENT for a name
  * that is neither a variable, a constant nor a dtype. The variables of the last
  * statement are the scope's last ones; `*results` (optional) is their number. */
