@@ -4,21 +4,8 @@
 #include <string.h>
 
 #include "codegen/llvm_emitter.h"
+#include "codegen/llvm_machine.h"
 #include "codegen/llvm_regions.h"
-
-#define X86_64 "x86_64-unknown-linux-gnu"
-#define AARCH64 "aarch64-unknown-linux-gnu"
-#define AVX2 "+avx,+avx2,+fma,+bmi,+bmi2,+f16c"
-#define AVX512 AVX2 ",+avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512cd"
-
-/* Feature lists are ours (see core/cpu_level.h); the names are LLVM's. */
-static const struct {
-  const char *triple, *cpu, *features;
-} targets[SM_CPU_LEVEL_COUNT] = {
-    [SM_CPU_AVX2] = {X86_64, "x86-64-v3", AVX2},
-    [SM_CPU_AVX512] = {X86_64, "x86-64-v4", AVX512},
-    [SM_CPU_NEON] = {AARCH64, "generic", "+fp-armv8,+neon"},
-};
 
 /* --- Function and arguments -------------------------------------------------------------- */
 
@@ -524,31 +511,13 @@ static smelt_status copy_object(const sm_llvm *l, LLVMMemoryBufferRef buffer, co
   return out->data ? SMELT_OK : sm_error_memory(err, "a kernel's object");
 }
 
-static smelt_status fail_with_message(const sm_llvm *l, char *message, smelt_error *err) {
-  smelt_status status = sm_error_set(err, SMELT_ERR_COMPILE, "LLVM: %.300s", message ? message : "failed");
-  if (message) l->LLVMDisposeMessage(message);
-  return status;
-}
-
-static smelt_status create_machine(const sm_llvm *l, sm_cpu_level level, LLVMTargetMachineRef *out,
-                                   smelt_error *err) {
-  const char *triple = targets[level].triple;
-  enum { LEVEL_LESS = 1, RELOC_PIC = 2, CODE_MODEL_SMALL = 3 };
-  LLVMTargetRef target;
-  char *message = NULL;
-  if (l->LLVMGetTargetFromTriple(triple, &target, &message)) return fail_with_message(l, message, err);
-  *out = l->LLVMCreateTargetMachine(target, triple, targets[level].cpu, targets[level].features, LEVEL_LESS,
-                                    RELOC_PIC, CODE_MODEL_SMALL);
-  return *out ? SMELT_OK : fail_with_message(l, NULL, err);
-}
-
 static smelt_status emit_object(const sm_llvm_emitter *e, LLVMTargetMachineRef machine,
                                 const sm_allocator *allocator, sm_object *out, smelt_error *err) {
   enum { OBJECT_FILE = 1 };
   char *message = NULL;
   LLVMMemoryBufferRef buffer;
   if (e->llvm->LLVMTargetMachineEmitToMemoryBuffer(machine, e->module, OBJECT_FILE, &message, &buffer)) {
-    return fail_with_message(e->llvm, message, err);
+    return sm_llvm_failed(e->llvm, message, err);
   }
   return copy_object(e->llvm, buffer, allocator, out, err);
 }
@@ -565,36 +534,47 @@ static void add_text(const sm_llvm_emitter *e, sm_text *text) {
   e->llvm->LLVMDisposeMessage(ir);
 }
 
-static smelt_status compile_module(sm_llvm_emitter *e, const sm_allocator *allocator, sm_object *out,
-                                   sm_text *text, smelt_error *err) {
-  LLVMTargetMachineRef machine;
-  SM_TRY(create_machine(e->llvm, e->level, &machine, err));
+static smelt_status compile_module(sm_llvm_emitter *e, LLVMTargetMachineRef machine,
+                                   const sm_allocator *allocator, sm_object *out, sm_text *text,
+                                   smelt_error *err) {
   set_layout(e, machine);
   begin_function(e);
   bind_buffers(e);
   smelt_status status = emit_body(e, allocator, err);
   if (status == SMELT_OK && text) add_text(e, text);
   if (status == SMELT_OK) status = emit_object(e, machine, allocator, out, err);
-  e->llvm->LLVMDisposeTargetMachine(machine);
   return status;
 }
 
-smelt_status sm_llvm_compile(const sm_llvm *llvm, const sm_kir_kernel *kernel, sm_cpu_level level,
+static smelt_status compile_in_context(sm_llvm_emitter *e, LLVMTargetMachineRef machine,
+                                       const sm_allocator *allocator, sm_object *out, sm_text *text,
+                                       smelt_error *err) {
+  const sm_llvm *l = e->llvm;
+  e->context = l->LLVMContextCreate();
+  e->module = l->LLVMModuleCreateWithNameInContext("smelt", e->context);
+  e->builder = l->LLVMCreateBuilderInContext(e->context);
+  smelt_status status = compile_module(e, machine, allocator, out, text, err);
+  l->LLVMDisposeBuilder(e->builder);
+  l->LLVMDisposeModule(e->module);
+  l->LLVMContextDispose(e->context);
+  return status;
+}
+
+smelt_status sm_llvm_compile(sm_llvm *llvm, const sm_kir_kernel *kernel, sm_cpu_level level,
                              const sm_allocator *allocator, sm_object *out, sm_text *text, smelt_error *err) {
   if (level == SM_CPU_BASELINE)
     return sm_error_set(err, SMELT_ERR_UNSUPPORTED, "no vector code for this CPU");
   sm_llvm_emitter e = {.llvm = llvm, .kernel = kernel, .level = level};
+  LLVMTargetMachineRef machine;
   size_t n_values = kernel->ins.len + kernel->buffers.len;
   e.values = sm_calloc(allocator, n_values, sizeof *e.values);
   if (!e.values) return sm_error_memory(err, "code generation");
   e.data = e.values + kernel->ins.len;
-  e.context = llvm->LLVMContextCreate();
-  e.module = llvm->LLVMModuleCreateWithNameInContext("smelt", e.context);
-  e.builder = llvm->LLVMCreateBuilderInContext(e.context);
-  smelt_status status = compile_module(&e, allocator, out, text, err);
-  llvm->LLVMDisposeBuilder(e.builder);
-  llvm->LLVMDisposeModule(e.module);
-  llvm->LLVMContextDispose(e.context);
+  smelt_status status = sm_llvm_machine_take(llvm, level, &machine, err);
+  if (status == SMELT_OK) {
+    status = compile_in_context(&e, machine, allocator, out, text, err);
+    sm_llvm_machine_give(llvm, level, machine);
+  }
   sm_free(allocator, e.values, n_values * sizeof *e.values);
   return status;
 }

@@ -28,7 +28,7 @@ typedef struct sm_object {
 /* ERR_MEMORY; ERR_UNSUPPORTED if an operation has no form in LLVM IR or `level`
  * is the baseline; ERR_COMPILE with LLVM's words. `text` (optional) gets the
  * LLVM IR. */
-smelt_status sm_llvm_compile(const sm_llvm *llvm, const sm_kir_kernel *kernel, sm_cpu_level level,
+smelt_status sm_llvm_compile(sm_llvm *llvm, const sm_kir_kernel *kernel, sm_cpu_level level,
                              const sm_allocator *allocator, sm_object *out, sm_text *text, smelt_error *err);
 
 #endif

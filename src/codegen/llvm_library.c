@@ -85,6 +85,10 @@ smelt_status sm_llvm_open(sm_llvm *llvm, smelt_error *err) {
 }
 
 void sm_llvm_close(sm_llvm *llvm) {
+  for (int level = 0; level < SM_CPU_LEVEL_COUNT; level++) {
+    LLVMTargetMachineRef spare = atomic_exchange(&llvm->spare[level], NULL);
+    if (spare) llvm->LLVMDisposeTargetMachine(spare);
+  }
   if (llvm->handle) (void)dlclose(llvm->handle);
   llvm->handle = NULL;
 }

@@ -10,7 +10,10 @@
 #ifndef SM_CODEGEN_LLVM_LIBRARY_H
 #define SM_CODEGEN_LLVM_LIBRARY_H
 
+#include <stdatomic.h>
+
 #include "base/error.h"
+#include "core/cpu_level.h"
 
 typedef struct LLVMOpaqueContext *LLVMContextRef;
 typedef struct LLVMOpaqueModule *LLVMModuleRef;
@@ -27,7 +30,8 @@ typedef int LLVMBool;
 
 typedef struct sm_llvm {
   void *handle;
-  char name[64]; /* the file that was opened */
+  char name[64];                                           /* the file that was opened */
+  _Atomic(LLVMTargetMachineRef) spare[SM_CPU_LEVEL_COUNT]; /* see llvm_machine.h */
 #define LLVM(result, name, parameters) result(*name) parameters;
 #include "codegen/llvm.def"
 } sm_llvm;

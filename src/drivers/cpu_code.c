@@ -28,7 +28,7 @@ static bool fail_to_open_llvm(sm_cpu_device *cpu) {
 }
 
 static smelt_status generate(sm_device *device, const sm_kir_kernel *ir, sm_object *out, smelt_error *err) {
-  const sm_cpu_device *cpu = device->state;
+  sm_cpu_device *cpu = device->state;
   sm_kir_kernel primitive;
   sm_text text;
   bool wanted = sm_log_on(device->log, SM_LOG_SOURCE);

@@ -52,8 +52,7 @@ static void evaluate(const sm_kir_kernel *k, arguments args, memory *m) {
   CHECK_OK(sm_kir_eval(k, &call, &err), err);
 }
 
-static void run_code(const sm_llvm *llvm, const sm_kir_kernel *k, sm_cpu_level level, arguments args,
-                     memory *m) {
+static void run_code(sm_llvm *llvm, const sm_kir_kernel *k, sm_cpu_level level, arguments args, memory *m) {
   smelt_error err;
   sm_object object;
   sm_code code;

@@ -45,7 +45,7 @@ static void link_object(const sm_object *object, sm_cpu_level level) {
   link_at_addresses(&image);
 }
 
-static smelt_status compile_object(const sm_llvm *llvm, const sm_kir_kernel *k, sm_cpu_level level,
+static smelt_status compile_object(sm_llvm *llvm, const sm_kir_kernel *k, sm_cpu_level level,
                                    sm_object *out) {
   sm_kir_kernel primitive;
   smelt_error err;
@@ -57,7 +57,7 @@ static smelt_status compile_object(const sm_llvm *llvm, const sm_kir_kernel *k, 
 }
 
 /* Loads it where it can run. */
-static smelt_status compile(const sm_llvm *llvm, const sm_kir_kernel *k, sm_cpu_level level, sm_code *out) {
+static smelt_status compile(sm_llvm *llvm, const sm_kir_kernel *k, sm_cpu_level level, sm_code *out) {
   sm_object object;
   smelt_error err;
   smelt_status status = compile_object(llvm, k, level, &object);
@@ -160,8 +160,8 @@ static bool is_tried(sm_kop kop, smelt_dtype in, smelt_dtype out) {
   return kop != SM_KOP_LDEXP && sm_kop_eval(kop, in, out) != NULL;
 }
 
-static void try_operation(const sm_llvm *llvm, sm_cpu_level level, sm_kop kop, smelt_dtype in,
-                          smelt_dtype out, uint64_t *state) {
+static void try_operation(sm_llvm *llvm, sm_cpu_level level, sm_kop kop, smelt_dtype in, smelt_dtype out,
+                          uint64_t *state) {
   sm_kir_kernel k;
   sm_code code;
   build_operation(&k, kop, in, out);

@@ -153,7 +153,7 @@ typedef struct machine {
   sm_cpu_level level;
 } machine;
 
-static void run_code(problem *p, const stage *s, const machine *m) {
+static void run_code(problem *p, const stage *s, machine *m) {
   smelt_error err;
   sm_kir_kernel primitive;
   sm_object object;
@@ -170,7 +170,7 @@ static void run_code(problem *p, const stage *s, const machine *m) {
   sm_kir_free(&primitive);
 }
 
-static void run_stage(problem *p, sm_reduce_stage which, const machine *m) {
+static void run_stage(problem *p, sm_reduce_stage which, machine *m) {
   stage s;
   open_stage(p, which, &s);
   if (m) run_code(p, &s, m);
@@ -178,7 +178,7 @@ static void run_stage(problem *p, sm_reduce_stage which, const machine *m) {
   sm_kir_free(&s.kernel);
 }
 
-static void run_two_stages(problem *p, const machine *m) {
+static void run_two_stages(problem *p, machine *m) {
   int before = p->n_buffers;
   size_t used_before = used;
   sm_reduce_form form = sm_reduce_choose(p->tasks, p->n, &p->extents, SM_REDUCE_PARTIAL, &profile);
