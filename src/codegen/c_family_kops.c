@@ -282,28 +282,28 @@ static void add_unit(sm_c_printer *p, int32_t value, smelt_dtype to) {
 
 /* --- Kops ---------------------------------------------------------------------------------------- */
 
-/* The bodies as they stand, by kind of dtype. */
-#define BODY(id, body) [SM_KOP_##id] = #body,
+/* The bodies by kind of dtype, as they stand: nothing in them may be expanded, so each macro makes
+ * its text by itself. */
 static const char *const float_bodies[SM_KOP_COUNT] = {
-#define KOP_FLOAT(id, body) BODY(id, body)
-#define KOP_FLOAT_TEST(id, body) BODY(id, body)
+#define KOP_FLOAT(id, body) [SM_KOP_##id] = #body,
+#define KOP_FLOAT_TEST(id, body) [SM_KOP_##id] = #body,
 #include "core/kops_rows.h"
 };
 static const char *const signed_bodies[SM_KOP_COUNT] = {
-#define KOP_SINT(id, body) BODY(id, body)
-#define KOP_INT(id, body) BODY(id, body)
-#define KOP_INT_TEST(id, body) BODY(id, body)
+#define KOP_SINT(id, body) [SM_KOP_##id] = #body,
+#define KOP_INT(id, body) [SM_KOP_##id] = #body,
+#define KOP_INT_TEST(id, body) [SM_KOP_##id] = #body,
 #include "core/kops_rows.h"
 };
 static const char *const unsigned_bodies[SM_KOP_COUNT] = {
-#define KOP_UINT(id, body) BODY(id, body)
-#define KOP_U64(id, body) BODY(id, body)
-#define KOP_INT(id, body) BODY(id, body)
-#define KOP_INT_TEST(id, body) BODY(id, body)
+#define KOP_UINT(id, body) [SM_KOP_##id] = #body,
+#define KOP_U64(id, body) [SM_KOP_##id] = #body,
+#define KOP_INT(id, body) [SM_KOP_##id] = #body,
+#define KOP_INT_TEST(id, body) [SM_KOP_##id] = #body,
 #include "core/kops_rows.h"
 };
 static const char *const bool_bodies[SM_KOP_COUNT] = {
-#define KOP_BOOL(id, body) BODY(id, body)
+#define KOP_BOOL(id, body) [SM_KOP_##id] = #body,
 #include "core/kops_rows.h"
 };
 

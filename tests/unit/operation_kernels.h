@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/functions.h"
 #include "kir/kir.h"
 
 #include "harness.h"
@@ -25,13 +26,23 @@ typedef struct operation {
   smelt_dtype in, out;
 } operation;
 
-/* The operations that there are from `in`; how many. Any bits are no exponents: ldexp
- * has a range, and is a step of functions anyway. */
-static inline int list_operations(smelt_dtype in, operation *list) {
+/* Some functions of f32 go by f64. */
+static inline bool needs_f64(sm_kop kop, smelt_dtype in, smelt_dtype out) {
+  const sm_function *f = sm_kop_function(kop, in);
+  bool needs = in == SMELT_F64 || out == SMELT_F64;
+  for (int s = 0; f && s < f->n_steps; s++) needs = needs || f->steps[s].dtype == SMELT_F64;
+  return needs;
+}
+
+/* The operations that there are from `in`, without f64 if the target has none; how many. Any
+ * bits are no exponents: ldexp has a range, and is a step of functions anyway. */
+static inline int list_operations(smelt_dtype in, bool f64, operation *list) {
   int n = 0;
+  if (!sm_dtype_valid(in)) return 0;
   for (int kop = 1; kop < SM_KOP_COUNT; kop++) {
     bool converts = sm_kop_info_of((sm_kop)kop)->result == SM_RESULT_CONVERT;
     for (int out = 1; out < SM_DTYPE_LIMIT; out++) {
+      if (!f64 && needs_f64((sm_kop)kop, in, (smelt_dtype)out)) continue;
       bool exists = converts || sm_kop_result_dtype((sm_kop)kop, in) == (smelt_dtype)out;
       if (exists && kop != SM_KOP_LDEXP && sm_kop_eval((sm_kop)kop, in, (smelt_dtype)out))
         list[n++] = (operation){(sm_kop)kop, in, (smelt_dtype)out};
@@ -105,8 +116,9 @@ typedef struct operation_data {
   void *buffers[MOST_BUFFERS]; /* operands, and places for actual results */
 } operation_data;
 
-/* Operands, what the evaluator makes of them, and buffers for who is tested. */
-static inline void prepare_operations(operation_data *d, const sm_kir_kernel *k, uint64_t *state) {
+/* Operands, what the evaluator makes of `count` of them, and buffers for who is tested. */
+static inline void prepare_operations(operation_data *d, const sm_kir_kernel *k, size_t count,
+                                      uint64_t *state) {
   sm_kir_span spans[MOST_BUFFERS];
   smelt_error err;
   memset(d->actual, 0xa5, sizeof d->actual);
@@ -117,14 +129,14 @@ static inline void prepare_operations(operation_data *d, const sm_kir_kernel *k,
     d->buffers[i] = operand ? d->operands[i] : d->actual[i];
     spans[i] = (sm_kir_span){operand ? d->operands[i] : d->expected[i], ELEMENTS * smelt_dtype_size(dtype)};
   }
-  sm_kir_call call = {.buffers = spans, .begin = 0, .end = ELEMENTS};
+  sm_kir_call call = {.buffers = spans, .begin = 0, .end = (int64_t)count};
   CHECK_OK(sm_kir_eval(k, &call, &err), err);
 }
 
-static inline void compare_operations(const operation_data *d, const operation *list, int n) {
+static inline void compare_operations(const operation_data *d, const operation *list, int n, size_t count) {
   for (int o = 0; o < n; o++) {
     size_t size = smelt_dtype_size(list[o].out);
-    for (size_t i = 0; i < ELEMENTS; i++) {
+    for (size_t i = 0; i < count; i++) {
       if (same_element(list[o].out, d->expected[OPERANDS + o] + i * size, d->actual[OPERANDS + o] + i * size))
         continue;
       printf("%s from %s to %s, element %zu\n", sm_kop_info_of(list[o].kop)->name,
@@ -132,6 +144,51 @@ static inline void compare_operations(const operation_data *d, const operation *
       CHECK(false);
     }
   }
+}
+
+/* Rows of `columns` (n0): out[r * columns + c] = table[c % 3] + scalar * in[r + c * stride], through a
+ * local buffer; then the sums of all rounds before, carried, and two values that change places in
+ * each. */
+static inline void build_all_forms(sm_kir_kernel *k, int width) {
+  smelt_error err;
+  sm_kir_init(k, &sm_malloc_allocator);
+  (void)snprintf(k->name, sizeof k->name, "forms");
+  sm_kir_add_buffer(k, SMELT_F32, false);
+  sm_kir_add_buffer(k, SMELT_F32, true);
+  sm_kir_add_buffer(k, SMELT_I64, true);
+  int local = sm_kir_add_local(k, SMELT_F32, 16);
+  int32_t columns = sm_kir_size(k, sm_kir_add_size(k)), stride = sm_kir_size(k, sm_kir_add_size(k));
+  int32_t scalar = sm_kir_scalar(k, sm_kir_add_scalar(k, SMELT_F32)), zero = sm_kir_i64(k, 0),
+          one = sm_kir_i64(k, 1);
+  int32_t row = sm_kir_for(k, sm_kir_chunk_begin(k), sm_kir_chunk_end(k), 1);
+  int32_t first = sm_kir_kop(k, SM_KOP_MUL, row, columns, SM_KIR_NONE, 0);
+  int32_t start = sm_kir_splat(k, sm_kir_const(k, SMELT_F32, (sm_word){.F32 = -0.0f}), width);
+  int32_t c = sm_kir_for(k, zero, columns, width);
+  int32_t sum = sm_kir_carry(k, start);
+  int32_t left = sm_kir_carry(k, zero), right = sm_kir_carry(k, one);
+  int32_t at =
+      sm_kir_kop(k, SM_KOP_ADD, row, sm_kir_kop(k, SM_KOP_MUL, c, stride, SM_KIR_NONE, 0), SM_KIR_NONE, 0);
+  int32_t in = sm_kir_load(k, 0, at, stride, width);
+  sm_kir_store(k, local, one, SM_KIR_NONE, in);
+  in = sm_kir_load(k, local, one, SM_KIR_NONE, width);
+  int32_t number =
+      sm_kir_table(k, SMELT_F32, sm_kir_kop(k, SM_KOP_FMOD, c, sm_kir_i64(k, 3), SM_KIR_NONE, 0));
+  int32_t product = sm_kir_kop(k, SM_KOP_MUL, sm_kir_splat(k, scalar, width), in, SM_KIR_NONE, 0);
+  product = sm_kir_kop(k, SM_KOP_ADD, sm_kir_splat(k, number, width), product, SM_KIR_NONE, 0);
+  int32_t total = sm_kir_kop(k, SM_KOP_ADD, sum, product, SM_KIR_NONE, 0);
+  int32_t to = sm_kir_kop(k, SM_KOP_ADD, first, c, SM_KIR_NONE, 0);
+  sm_kir_store(k, 1, to, SM_KIR_NONE, total);
+  sm_kir_store(k, 2, to, SM_KIR_NONE,
+               sm_kir_iota(k, sm_kir_kop(k, SM_KOP_MUL, to, right, SM_KIR_NONE, 0), width));
+  sm_kir_next(k, sum, total);
+  sm_kir_next(k, left, right);
+  sm_kir_next(k, right, left);
+  sm_kir_end(k);
+  sm_kir_result(k, sum);
+  int32_t last = sm_kir_result(k, left);
+  sm_kir_store(k, 2, first, SM_KIR_NONE, last);
+  sm_kir_end(k);
+  CHECK_OK(sm_kir_finish(k, &err), err);
 }
 
 #endif

@@ -15,9 +15,9 @@
 #include "rt/object_image.h"
 #include "rt/object_loader.h"
 
-#include "harness.h"
+#include "operation_kernels.h"
 
-enum { N = 203, WIDTH = 16, WHOLE = N / WIDTH * WIDTH };
+enum { N = ELEMENTS, WIDTH = 16, WHOLE = N / WIDTH * WIDTH };
 
 static sm_llvm open_llvm(void) {
   sm_llvm llvm;
@@ -101,34 +101,6 @@ static void build_operation(sm_kir_kernel *k, sm_kop kop, smelt_dtype in, smelt_
   finish(k);
 }
 
-static uint64_t next_random(uint64_t *state) {
-  *state ^= *state << 13;
-  *state ^= *state >> 7;
-  return *state ^= *state << 17;
-}
-
-/* Small numbers, powers of two, extremes, any bits; for floats NaN, infinities
- * and zeros too. */
-static void fill(smelt_dtype dtype, unsigned char *to, uint64_t *state) {
-  size_t size = smelt_dtype_size(dtype);
-  for (size_t i = 0; i < N; i++, to += size) {
-    uint64_t bits = next_random(state), way = next_random(state) % 4;
-    const double special[] = {NAN, INFINITY, -INFINITY, 0.0, -0.0, 1e-40, 3.5, -2.5};
-    sm_word word = {.bits = way == 0 ? bits : way == 1 ? bits % 40 - 20 : (uint64_t)1 << bits % 64};
-    double value = way == 3 ? special[bits % 8] : ((double)(int64_t)(bits % 20001) - 10000) / 64;
-    if (dtype == SMELT_F32 && way) word.F32 = (float)value;
-    if (dtype == SMELT_F64 && way) word.F64 = value;
-    if (dtype == SMELT_BOOL) word.bits = bits & 1;
-    memcpy(to, &word, size);
-  }
-}
-
-static bool same(smelt_dtype dtype, const unsigned char *a, const unsigned char *b) {
-  if (memcmp(a, b, smelt_dtype_size(dtype)) == 0) return true;
-  sm_scalar x = sm_scalar_of(dtype, a), y = sm_scalar_of(dtype, b);
-  return x.kind == SM_KIND_FLOAT && isnan(x.as.f64) && isnan(y.as.f64);
-}
-
 typedef void fill_fn(smelt_dtype dtype, unsigned char *to, uint64_t *state);
 
 static void check_operation(const sm_code *code, sm_kop kop, smelt_dtype in, smelt_dtype out,
@@ -146,7 +118,7 @@ static void check_operation(const sm_code *code, sm_kop kop, smelt_dtype in, sme
   code->entry(data, NULL, NULL, 0, N);
   size_t size = smelt_dtype_size(out);
   for (size_t i = 0; i < N; i++) {
-    if (same(out, expected + i * size, actual + i * size)) continue;
+    if (same_element(out, expected + i * size, actual + i * size)) continue;
     printf("%s from %s to %s, element %zu\n", sm_kop_info_of(kop)->name, smelt_dtype_name(in),
            smelt_dtype_name(out), i);
     CHECK(false);
@@ -166,7 +138,7 @@ static void try_operation(sm_llvm *llvm, sm_cpu_level level, sm_kop kop, smelt_d
   sm_code code;
   build_operation(&k, kop, in, out);
   CHECK_STATUS(compile(llvm, &k, level, &code), SMELT_OK);
-  if (code.entry) check_operation(&code, kop, in, out, fill, state);
+  if (code.entry) check_operation(&code, kop, in, out, fill_operand, state);
   sm_code_free(&code);
   sm_kir_free(&k);
 }
