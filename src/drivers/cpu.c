@@ -160,18 +160,19 @@ typedef struct running {
   atomic_bool failed; /* of interpreted kernels: the first failure has `err` */
 } running;
 
-static void run_compiled(void *user, int64_t begin, int64_t end) {
-  const running *r = user;
-  r->kernel->code.entry(r->data, r->launch->sizes, r->launch->scalars, begin, end);
+static void run_compiled(const running *r, size_t run, int64_t begin, int64_t end) {
+  const sm_launch *l = r->launch;
+  r->kernel->code.entry(r->data + run * l->n_buffers, l->sizes + run * l->n_sizes,
+                        l->scalars + run * l->n_scalars, begin, end);
 }
 
-static void run_interpreted(void *user, int64_t begin, int64_t end) {
-  running *r = user;
+static void run_interpreted(running *r, size_t run, int64_t begin, int64_t end) {
   smelt_error err;
-  sm_kir_call call = {.buffers = r->buffers,
-                      .sizes = r->launch->sizes,
-                      .scalars = r->launch->scalars,
-                      .n_table = (int64_t)r->launch->n_table,
+  const sm_launch *l = r->launch;
+  sm_kir_call call = {.buffers = r->buffers + run * l->n_buffers,
+                      .sizes = l->sizes + run * l->n_sizes,
+                      .scalars = l->scalars + run * l->n_scalars,
+                      .n_table = (int64_t)l->n_table,
                       .begin = begin,
                       .end = end,
                       .streaming = r->streaming};
@@ -187,8 +188,12 @@ typedef struct range {
 
 static void run_range(void *user, int64_t begin, int64_t end) {
   const range *at = user;
-  if (at->r->kernel->code.entry) run_compiled(at->r, at->offset + begin, at->offset + end);
-  else run_interpreted(at->r, at->offset + begin, at->offset + end);
+  begin += at->offset;
+  end += at->offset;
+  for (size_t run = 0; run <= at->r->launch->repeats; run++) {
+    if (at->r->kernel->code.entry) run_compiled(at->r, run, begin, end);
+    else run_interpreted(at->r, run, begin, end);
+  }
 }
 
 /* A kernel of several loops runs each over a whole chunk. A loop is only as fast as
@@ -202,6 +207,8 @@ static int64_t chunk_of(const sm_cpu_device *cpu, const sm_launch *l, int64_t it
   return long_enough < fair ? long_enough : fair;
 }
 
+static size_t count_buffers(const sm_launch *l) { return (l->repeats + 1) * l->n_buffers; }
+
 static smelt_status run_job(sm_device *device, running *r, int64_t begin, int64_t end, int64_t cost_ns) {
   const sm_cpu_device *cpu = device->state;
   range at = {r, begin};
@@ -211,7 +218,7 @@ static smelt_status run_job(sm_device *device, running *r, int64_t begin, int64_
                      .grain = r->launch->grain,
                      .chunk = chunk_of(cpu, r->launch, end - begin, cost_ns),
                      .cost_ns = cost_ns};
-  for (size_t i = 0; i < r->launch->n_buffers; i++) r->data[i] = r->buffers[i].data;
+  for (size_t i = 0; i < count_buffers(r->launch); i++) r->data[i] = r->buffers[i].data;
   if (end > begin) sm_pool_run(cpu->pool, &job);
   return atomic_load(&r->failed) ? r->err->code : SMELT_OK;
 }
@@ -230,13 +237,25 @@ static smelt_status run_tail(void *user, const sm_kir_span *buffers, int64_t beg
   return run_job(t->device, t->r, begin, end, 1);
 }
 
+/* What is left of a padded launch, of each of its runs. */
+static smelt_status run_tails(sm_device *device, const running *r, smelt_error *err) {
+  for (size_t run = 0; run <= r->launch->repeats; run++) {
+    sm_launch single = sm_launch_single(r->launch, run);
+    running own = {.kernel = r->kernel, .launch = &single, .streaming = r->streaming, .err = r->err};
+    tail_run tail = {device, &own};
+    SM_TRY(sm_run_padded_tail(device, &r->kernel->base.ir, &single, run_tail, &tail, err));
+  }
+  return SMELT_OK;
+}
+
 /* Whether the launch touches more than the caches hold, and overwrites nothing that
  * it reads. Compiled kernels have been told when they were made. */
 static bool should_stream(const sm_profile *profile, const sm_kir_kernel *ir, const sm_launch *l) {
   uint64_t bytes = 0;
-  for (size_t i = 0; i < l->n_buffers; i++) {
+  size_t n = count_buffers(l);
+  for (size_t i = 0; i < n; i++) {
     bytes += l->buffers[i].bytes;
-    for (size_t j = 0; j < l->n_buffers && ir->buffers.items[i].written; j++) {
+    for (size_t j = 0; j < n && ir->buffers.items[i % l->n_buffers].written; j++) {
       if (j != i && l->buffers[j].data == l->buffers[i].data) return false;
     }
   }
@@ -249,8 +268,7 @@ static smelt_status launch(sm_device *device, sm_kernel *kernel, const sm_launch
   if (!r.kernel->code.entry) r.streaming = should_stream(device->profile, &kernel->ir, l);
   int64_t end = l->padded ? sm_launch_whole(l) : l->work_items;
   SM_TRY(run_job(device, &r, 0, end, l->cost_ns));
-  tail_run tail = {device, &r};
-  if (l->padded) SM_TRY(sm_run_padded_tail(device, &kernel->ir, l, run_tail, &tail, err));
+  if (end < l->work_items) SM_TRY(run_tails(device, &r, err));
   return l->next ? launch(device, l->next_kernel, l->next, err) : SMELT_OK;
 }
 

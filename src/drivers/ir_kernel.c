@@ -33,10 +33,19 @@ static smelt_status evaluate(void *user, const sm_kir_span *buffers, int64_t beg
   return sm_kir_eval(e->ir, &call, err);
 }
 
-smelt_status sm_ir_kernel_evaluate(sm_device *device, sm_kernel *kernel, const sm_launch *launch,
-                                   smelt_error *err) {
-  evaluation e = {&kernel->ir, launch};
+static smelt_status evaluate_single(sm_device *device, const sm_kir_kernel *ir, const sm_launch *launch,
+                                    smelt_error *err) {
+  evaluation e = {ir, launch};
   int64_t end = launch->padded ? sm_launch_whole(launch) : launch->work_items;
   SM_TRY(evaluate(&e, launch->buffers, 0, end, err));
-  return launch->padded ? sm_run_padded_tail(device, &kernel->ir, launch, evaluate, &e, err) : SMELT_OK;
+  return launch->padded ? sm_run_padded_tail(device, ir, launch, evaluate, &e, err) : SMELT_OK;
+}
+
+smelt_status sm_ir_kernel_evaluate(sm_device *device, sm_kernel *kernel, const sm_launch *launch,
+                                   smelt_error *err) {
+  for (size_t run = 0; run <= launch->repeats; run++) {
+    sm_launch single = sm_launch_single(launch, run);
+    SM_TRY(evaluate_single(device, &kernel->ir, &single, err));
+  }
+  return SMELT_OK;
 }

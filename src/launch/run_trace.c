@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "launch/chains.h"
 #include "launch/enter_driver.h"
 
 /* One launch on its way. */
@@ -16,6 +17,7 @@ typedef struct run {
   const sm_segment *segment;
   sm_operands operands;
   sm_launch_plan plan;
+  sm_chains chains;
 } run;
 
 /* Results that would not stay in the cache anyway need not go through it, unless
@@ -35,15 +37,16 @@ void sm_launch_kernel_prefix(sm_text *text, const sm_segment *segment, const sm_
 
 static smelt_status build_kernel(const run *r, sm_ready_kernel *out, sm_size_list *sizes, smelt_error *err) {
   const sm_allocator *allocator = r->env->device->allocator;
+  const sm_trace *trace = r->chains.trace;
   sm_kir_kernel ir;
-  smelt_status status = sm_elementwise_kernel(r->trace, &r->plan, out->form, allocator, &ir, sizes, err);
+  smelt_status status = sm_elementwise_kernel(trace, r->chains.plans, out->form, allocator, &ir, sizes, err);
   if (status != SMELT_OK) {
     sm_kir_free(&ir);
     return status;
   }
   sm_text prefix;
   sm_text_init(&prefix, allocator);
-  sm_launch_kernel_prefix(&prefix, r->segment, r->trace, "elemwise_fuse");
+  sm_launch_kernel_prefix(&prefix, r->segment, trace, "elemwise_fuse");
   status = sm_kernel_table_get(r->env->kernels, &ir, prefix.data, out->form.interpreted, &out->entry, err);
   sm_text_free(&prefix);
   return status;
@@ -51,13 +54,15 @@ static smelt_status build_kernel(const run *r, sm_ready_kernel *out, sm_size_lis
 
 /* Which buffers follow the work item, where the space has one axis. */
 static bool find_moves(const run *r, sm_ready_kernel *out) {
-  size_t n_in = r->trace->inputs.len, n_out = r->trace->outputs.len;
-  out->n_moves = n_in + n_out;
+  const sm_trace *trace = r->chains.trace;
+  size_t n_in = trace->inputs.len;
+  out->n_moves = sm_chains_n_buffers(&r->chains);
   out->moves = sm_arena_zalloc(r->env->scratch, out->n_moves, sizeof *out->moves);
-  for (size_t i = 0; out->moves && i < n_in + n_out; i++) {
+  for (size_t i = 0; out->moves && i < out->n_moves; i++) {
     out->moves[i] = i >= n_in;
-    for (size_t b = 0; b < r->trace->blocks.len && i < n_in; b++) {
-      out->moves[i] = out->moves[i] || sm_block_plan_strides(&r->plan.blocks[b], (int32_t)i)[0] != 0;
+    for (size_t b = 0; b < trace->blocks.len && i < n_in; b++) {
+      const sm_block_plan *block = &r->chains.plans[0].blocks[b];
+      out->moves[i] = out->moves[i] || sm_block_plan_strides(block, (int32_t)i)[0] != 0;
     }
   }
   return out->moves != NULL;
@@ -79,44 +84,67 @@ static smelt_status finish_kernel(const run *r, sm_ready_kernel *out, smelt_erro
 /* Compiled, or where that cannot be, in the interpreter's form. */
 static smelt_status make_kernel(const run *r, bool streaming, sm_ready_kernel *out, smelt_error *err) {
   const sm_device *device = r->env->device;
+  const sm_trace *trace = r->chains.trace;
+  const sm_launch_plan *plan = r->chains.plans;
   *out = (sm_ready_kernel){
-      .form = sm_elementwise_choose(r->trace, &r->plan, device->profile, streaming, r->env->scratch)};
+      .form = sm_elementwise_choose(trace, plan, device->profile, streaming, r->env->scratch)};
   smelt_status status = finish_kernel(r, out, err);
   if (status != SMELT_ERR_UNSUPPORTED || !device->driver->interpret) return status;
-  out->form = sm_elementwise_interpreted(r->trace, &r->plan, device->profile);
+  out->form = sm_elementwise_interpreted(trace, plan, device->profile);
   return finish_kernel(r, out, err);
 }
 
-static smelt_status get_kernel(const run *r, const sm_ready_kernel **out, smelt_error *err) {
-  sm_layout_class layout;
+static smelt_status get_kernel(run *r, const sm_ready_kernel **out, smelt_error *err) {
   sm_ready_kernel made;
   bool streaming = streams(r);
-  int width = sm_elementwise_width(r->trace, &r->plan, r->env->device->profile);
-  if (!sm_layout_class_of(r->trace, &r->plan, width, streaming, r->env->scratch, &layout))
+  if (!sm_chains_find(r->trace, &r->plan, r->env->device->profile, streaming, r->env->scratch, &r->chains))
     return sm_error_memory(err, "a launch");
-  *out = sm_launch_cache_find(r->cache, &layout);
+  *out = sm_launch_cache_find(r->cache, &r->chains.layout);
   if (*out) return SMELT_OK;
   SM_TRY(make_kernel(r, streaming, &made, err));
-  *out = sm_launch_cache_add(r->cache, &layout, &made);
+  *out = sm_launch_cache_add(r->cache, &r->chains.layout, &made);
   return *out ? SMELT_OK : sm_error_memory(err, "a launch");
 }
 
 /* --- The launch ---------------------------------------------------------------------------- */
 
-/* Tables of arguments for the kernel: buffers, sizes and scalars of this run. */
-static bool fill_arguments(const run *r, const sm_ready_kernel *kernel, sm_launch *launch) {
+/* Of each chain. */
+static void fill_buffers(const run *r, sm_kir_span *buffers) {
+  size_t n = sm_chains_n_buffers(&r->chains);
+  for (size_t c = 0; c < r->chains.n; c++) {
+    for (size_t i = 0; i < n; i++)
+      *buffers++ = sm_operands_span(&r->operands, sm_chains_buffer(&r->chains, c, i));
+  }
+}
+
+static void fill_sizes(const run *r, const sm_ready_kernel *kernel, int64_t *sizes) {
+  for (size_t c = 0; c < r->chains.n; c++) {
+    for (size_t i = 0; i < kernel->n_sizes; i++)
+      *sizes++ = sm_size_value(r->chains.trace, &r->chains.plans[c], &kernel->sizes[i]);
+  }
+}
+
+/* Those of one chain follow those of the other. */
+static void fill_scalars(const run *r, sm_word *scalars) {
   const sm_trace *t = r->trace;
-  sm_arena *scratch = r->env->scratch;
-  sm_kir_span *buffers = sm_arena_alloc(scratch, launch->n_buffers * sizeof *buffers);
-  int64_t *sizes = sm_arena_alloc(scratch, kernel->n_sizes * sizeof *sizes);
-  sm_word *scalars = sm_arena_alloc(scratch, (t->scalars.len + t->table.len) * sizeof *scalars);
-  if (!buffers || !sizes || !scalars) return false;
-  for (size_t i = 0; i < launch->n_buffers; i++) buffers[i] = sm_operands_span(&r->operands, i);
-  for (size_t i = 0; i < kernel->n_sizes; i++) sizes[i] = sm_size_value(t, &r->plan, &kernel->sizes[i]);
   for (size_t i = 0; i < t->scalars.len; i++)
     scalars[i] = sm_trace_scalar_word(r->segment, &t->scalars.items[i]);
   for (size_t i = 0; i < t->table.len; i++)
     scalars[t->scalars.len + i] = sm_trace_scalar_word(r->segment, &t->table.items[i]);
+}
+
+/* Tables of arguments for the kernel: buffers, sizes and scalars of this run. */
+static bool fill_arguments(const run *r, const sm_ready_kernel *kernel, sm_launch *launch) {
+  const sm_trace *t = r->trace;
+  sm_arena *scratch = r->env->scratch;
+  size_t n = r->chains.n;
+  sm_kir_span *buffers = sm_arena_alloc(scratch, n * launch->n_buffers * sizeof *buffers);
+  int64_t *sizes = sm_arena_alloc(scratch, n * kernel->n_sizes * sizeof *sizes);
+  sm_word *scalars = sm_arena_alloc(scratch, (t->scalars.len + t->table.len) * sizeof *scalars);
+  if (!buffers || !sizes || !scalars) return false;
+  fill_buffers(r, buffers);
+  fill_sizes(r, kernel, sizes);
+  fill_scalars(r, scalars);
   launch->buffers = buffers;
   launch->sizes = sizes;
   launch->scalars = scalars;
@@ -161,17 +189,18 @@ static void log_layout(const run *r, const sm_ready_kernel *kernel, const sm_lau
 
 static smelt_status launch_kernel(const run *r, const sm_ready_kernel *kernel, smelt_error *err) {
   const sm_elementwise_form *form = &kernel->form;
-  sm_launch launch = {
-      .n_buffers = r->trace->inputs.len + r->trace->outputs.len,
-      .n_sizes = kernel->n_sizes,
-      .n_scalars = r->trace->scalars.len,
-      .n_table = r->trace->table.len,
-      .work_items = r->plan.work_items,
-      .grain = form->padded ? (int64_t)form->width * form->unroll : r->plan.grain,
-      .padded = form->padded,
-      .moves = kernel->moves,
-      .passes = (int)r->trace->blocks.len,
-      .cost_ns = sm_elementwise_ns(form, r->plan.work_items, r->operands.read + r->operands.written)};
+  int64_t steps = r->plan.work_items * (int64_t)r->chains.n;
+  sm_launch launch = {.n_buffers = sm_chains_n_buffers(&r->chains),
+                      .n_sizes = kernel->n_sizes,
+                      .n_scalars = r->chains.trace->scalars.len,
+                      .n_table = r->trace->table.len,
+                      .work_items = r->plan.work_items,
+                      .grain = form->padded ? (int64_t)form->width * form->unroll : r->plan.grain,
+                      .padded = form->padded,
+                      .moves = kernel->moves,
+                      .repeats = r->chains.n - 1,
+                      .passes = (int)r->trace->blocks.len,
+                      .cost_ns = sm_elementwise_ns(form, steps, r->operands.read + r->operands.written)};
   if (!fill_arguments(r, kernel, &launch)) return sm_error_memory(err, "a launch");
   log_layout(r, kernel, &launch);
   sm_launch_traffic traffic = {r->fuser, r->operands.read, r->operands.written, r->operands.in_place};

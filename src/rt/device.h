@@ -56,12 +56,26 @@ struct sm_launch {
    * work item (else it stays at the first). */
   bool padded;
   const bool *moves;
+  /* The kernel runs again so often over what it has run over, each time with the next
+   * n_buffers, n_sizes and n_scalars; there is no table then. Only on chunked devices: over
+   * a chunk one run follows the other. */
+  size_t repeats;
   int64_t cost_ns; /* estimate of one thread's time */
   int passes;      /* loops over the work items that the kernel runs one after another */
   /* What runs when this is done, as a part of it; NULL: nothing. */
   const sm_launch *next;
   sm_kernel *next_kernel;
 };
+
+/* The launch of one of its runs, which are numbered from 0. */
+static inline sm_launch sm_launch_single(const sm_launch *l, size_t run) {
+  sm_launch single = *l;
+  single.repeats = 0;
+  single.buffers += run * l->n_buffers;
+  single.sizes += run * l->n_sizes;
+  single.scalars += run * l->n_scalars;
+  return single;
+}
 
 typedef struct sm_driver {
   const char *name;  /* "cpu" */

@@ -23,6 +23,9 @@
  * the next one does, RESULTs what the last one leaves. Scalars of a loop are rows of
  * the *table*, a row a trip.
  *
+ * Blocks may be equal *chains*: the same steps on other inputs, outputs and scalars. Then one
+ * kernel serves any number of them.
+ *
  * The trace of a reduction has *tasks* and two blocks: the first makes, of every element,
  * a value for each task to combine; the second works on what they were combined to.
  *
@@ -114,6 +117,14 @@ typedef struct sm_trace_reuse {
   int32_t output, input;
 } sm_trace_reuse;
 
+/* What is one block's, if the blocks are chains. */
+typedef struct sm_trace_chains {
+  int32_t n_inputs, n_outputs, n_scalars;
+  /* By chain: in the place of each input and then output of the first one, its own, numbered
+   * through all inputs and outputs of the trace. Empty if the blocks are no chains. */
+  sm_vec(int32_t) buffers;
+} sm_trace_chains;
+
 typedef struct sm_trace {
   const uint32_t *ops; /* the records it was built from */
   int n_ops;
@@ -122,6 +133,7 @@ typedef struct sm_trace {
   sm_vec(sm_block) blocks;
   sm_vec(sm_trace_task) tasks;
   sm_vec(sm_trace_reuse) reuses; /* by input */
+  sm_trace_chains chains;
 } sm_trace;
 
 /* Builds the trace of elementwise records (ascending). `written` says by value
@@ -145,6 +157,9 @@ void sm_trace_free(sm_trace *trace, const sm_allocator *allocator);
 /* trace_reuse.c: fills in `reuses` of a trace that is complete otherwise. False when
  * memory is exhausted. */
 bool sm_trace_find_reuses(sm_trace *trace, const sm_allocator *allocator);
+
+/* trace_chains.c: fills in `chains`, likewise. */
+bool sm_trace_find_chains(sm_trace *trace, const sm_allocator *allocator);
 
 /* Whether its value is made in the block, and not there from the start. */
 static inline bool sm_step_computes(const sm_step *step) {

@@ -512,7 +512,8 @@ static smelt_status build(builder *b, smelt_error *err) {
     if (!sm_vec_push(b->allocator, &b->trace->blocks, block)) return sm_error_memory(err, "a trace");
     SM_TRY(lower_part(b, &b->trace->blocks.items[b->trace->blocks.len - 1], n, err));
   }
-  return sm_trace_find_reuses(b->trace, b->allocator) ? SMELT_OK : sm_error_memory(err, "a trace");
+  bool found = sm_trace_find_reuses(b->trace, b->allocator) && sm_trace_find_chains(b->trace, b->allocator);
+  return found ? SMELT_OK : sm_error_memory(err, "a trace");
 }
 
 static bool allocate(builder *b) {
@@ -677,4 +678,5 @@ void sm_trace_free(sm_trace *trace, const sm_allocator *allocator) {
   sm_vec_free(allocator, &trace->table);
   sm_vec_free(allocator, &trace->tasks);
   sm_vec_free(allocator, &trace->reuses);
+  sm_vec_free(allocator, &trace->chains.buffers);
 }
