@@ -43,7 +43,7 @@ typedef struct sm_fuser_settings {
 
 typedef struct sm_limits {
   int max_ops;      /* records in a kernel, guests not counted */
-  bool exact;       /* every record counts, none is a guest; otherwise what repeats counts once */
+  bool exact;       /* every one of them counts; otherwise what repeats counts once */
   int max_bindings; /* buffers a kernel may bind, metadata included */
 } sm_limits;
 

@@ -501,8 +501,7 @@ static smelt_status order_clusters(search *s, smelt_error *err) {
 }
 
 static smelt_status find_plan(search *s, const sm_segment *segment, smelt_error *err) {
-  bool dissolve = s->options->fusion && !s->options->limits.exact;
-  if (!choose_fusers(s, segment) || !sm_graph_build(&s->graph, segment, s->fuser, dissolve, s->scratch) ||
+  if (!choose_fusers(s, segment) || !sm_graph_build(&s->graph, segment, s->fuser, s->options->fusion, s->scratch) ||
       !allocate(s))
     return sm_error_memory(err, "a plan");
   start_clusters(s);
