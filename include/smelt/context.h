@@ -41,10 +41,11 @@ typedef struct smelt_context_desc {
   smelt_alloc_fn *alloc;   /* host bookkeeping memory, default: malloc */
   void *alloc_user;        /* first argument of alloc */
   smelt_mode mode;         /* default: SMELT_MODE=strict|default|fast, or SMELT_MODE_DEFAULT */
+  smelt_switch flatten;    /* of axes that lie alike one; default on, SMELT_FLATTEN=0 turns that off */
 } smelt_context_desc;
 
 #define SMELT_CONTEXT_DESC_INIT \
-  { sizeof(smelt_context_desc), 0, SMELT_DEFAULT, 0, 0, 0, 0, 0, 0, 0, 0, SMELT_MODE_DEFAULT }
+  { sizeof(smelt_context_desc), 0, SMELT_DEFAULT, 0, 0, 0, 0, 0, 0, 0, 0, SMELT_MODE_DEFAULT, SMELT_DEFAULT }
 
 /* Creates a context. `desc` NULL means all defaults. NULL on failure, with the
  * reason in `err` (optional): ERR_ARGUMENT, ERR_DEVICE, ERR_MEMORY.

@@ -37,11 +37,11 @@ void sm_context_report_misuse(const void *owner, const char *text) {
 /* With elevated privileges the environment is not to be trusted. */
 static const char *trusted_env(const char *name) { return secure_getenv(name); }
 
-/* The option first, then SMELT_FUSION, which is 0 or 1. */
-static smelt_status find_fusion(const smelt_context_desc *desc, bool *fusion, smelt_error *err) {
+/* The option first, then the variable, which is 0 or 1. */
+static smelt_status find_switch(smelt_switch option, const char *variable, bool *out, smelt_error *err) {
   int64_t on = 1;
-  SM_TRY(sm_os_setting("SMELT_FUSION", 0, 1, &on, err));
-  *fusion = desc->fusion == SMELT_DEFAULT ? on != 0 : desc->fusion == SMELT_ON;
+  SM_TRY(sm_os_setting(variable, 0, 1, &on, err));
+  *out = option == SMELT_DEFAULT ? on != 0 : option == SMELT_ON;
   return SMELT_OK;
 }
 
@@ -55,15 +55,19 @@ static smelt_status init_mode(smelt_context *ctx, const smelt_context_desc *desc
   return sm_error_set(err, cause.code, "SMELT_MODE: %s", cause.text);
 }
 
+static smelt_status check_switch(smelt_switch option, const char *member, smelt_error *err) {
+  if (option == SMELT_DEFAULT || option == SMELT_ON || option == SMELT_OFF) return SMELT_OK;
+  return sm_error_set(err, SMELT_ERR_ARGUMENT, "smelt_context_desc.%s is %d, which is no smelt_switch",
+                      member, (int)option);
+}
+
 static smelt_status check_desc(const smelt_context_desc *desc, smelt_error *err) {
   if (desc->size != sizeof *desc) {
     return sm_error_set(err, SMELT_ERR_ARGUMENT, "smelt_context_desc.size is %zu, not %zu", desc->size,
                         sizeof *desc);
   }
-  if (desc->fusion != SMELT_DEFAULT && desc->fusion != SMELT_ON && desc->fusion != SMELT_OFF) {
-    return sm_error_set(err, SMELT_ERR_ARGUMENT, "smelt_context_desc.fusion is %d, which is no smelt_switch",
-                        (int)desc->fusion);
-  }
+  SM_TRY(check_switch(desc->fusion, "fusion", err));
+  SM_TRY(check_switch(desc->flatten, "flatten", err));
   if (desc->max_ops < 0 || desc->max_segment_ops < 0) {
     return sm_error_set(err, SMELT_ERR_ARGUMENT, "max_ops and max_segment_ops must not be negative");
   }
@@ -127,10 +131,13 @@ static smelt_status init_streams(smelt_context *ctx, const smelt_context_desc *d
 static smelt_status init_context(smelt_context *ctx, const smelt_context_desc *desc, smelt_error *err) {
   sm_reference_handle_forks();
   SM_TRY(init_log(ctx, desc, err));
-  SM_TRY(find_fusion(desc, &ctx->fusion, err));
+  bool flatten;
+  SM_TRY(find_switch(desc->fusion, "SMELT_FUSION", &ctx->fusion, err));
+  SM_TRY(find_switch(desc->flatten, "SMELT_FLATTEN", &flatten, err));
   SM_TRY(init_mode(ctx, desc, err));
   const char *device = desc->device ? desc->device : "cpu";
   SM_TRY(sm_device_open(&ctx->device, device, sm_drivers, &ctx->allocator, &ctx->log, err));
+  ctx->device.keep_axes = !flatten;
   smelt_status status = init_streams(ctx, desc, err);
   if (status != SMELT_OK) sm_device_close(&ctx->device);
   return status;

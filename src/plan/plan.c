@@ -501,8 +501,8 @@ static smelt_status order_clusters(search *s, smelt_error *err) {
 }
 
 static smelt_status find_plan(search *s, const sm_segment *segment, smelt_error *err) {
-  if (!choose_fusers(s, segment) || !sm_graph_build(&s->graph, segment, s->fuser, s->options->fusion, s->scratch) ||
-      !allocate(s))
+  if (!choose_fusers(s, segment) ||
+      !sm_graph_build(&s->graph, segment, s->fuser, s->options->fusion, s->scratch) || !allocate(s))
     return sm_error_memory(err, "a plan");
   start_clusters(s);
   grow_anchors(s);

@@ -32,12 +32,9 @@ static smelt_status no_such_device(const char *spec, const sm_driver *const *dri
 smelt_status sm_device_open(sm_device *device, const char *spec, const sm_driver *const *drivers,
                             const sm_allocator *allocator, const sm_log *log, smelt_error *err) {
   size_t n = strcspn(spec, ":");
-  int64_t flatten = 1;
   const sm_driver *driver = find_driver(drivers, spec, n);
   if (!driver) return no_such_device(spec, drivers, err);
-  SM_TRY(sm_os_setting("SMELT_FLATTEN", 0, 1, &flatten, err));
   memset(device, 0, sizeof *device);
-  device->keep_axes = !flatten;
   device->driver = driver;
   device->allocator = allocator;
   device->log = log;

@@ -104,7 +104,7 @@ struct sm_device {
   const sm_allocator *allocator;
   const sm_log *log;
   const sm_profile *profile;
-  bool keep_axes;              /* launch plans merge no axes (SMELT_FLATTEN=0), for experiments */
+  bool keep_axes;              /* launch plans merge no axes, for experiments */
   const char *detail;          /* what runs its kernels: "llvm"; NULL: the profile's name says it */
   void *state;                 /* the driver's own */
   _Atomic uint64_t live_bytes; /* of buffers */
@@ -113,7 +113,7 @@ struct sm_device {
 };
 
 /* Opens "name" or "name:argument" from the list of drivers (NULL-terminated).
- * ERR_DEVICE names what there is; ERR_ARGUMENT for a wrong SMELT_FLATTEN. */
+ * ERR_DEVICE names what there is. */
 smelt_status sm_device_open(sm_device *device, const char *spec, const sm_driver *const *drivers,
                             const sm_allocator *allocator, const sm_log *log, smelt_error *err);
 void sm_device_close(sm_device *device);

@@ -34,6 +34,12 @@ TEST(options_that_are_wrong) {
   desc.log = "register,nonsense";
   refuses(&desc, SMELT_ERR_ARGUMENT, "unknown log category \"nonsense\"");
   desc.log = NULL;
+  desc.fusion = (smelt_switch)3;
+  refuses(&desc, SMELT_ERR_ARGUMENT, "smelt_context_desc.fusion is 3");
+  desc.fusion = SMELT_DEFAULT;
+  desc.flatten = (smelt_switch)3;
+  refuses(&desc, SMELT_ERR_ARGUMENT, "smelt_context_desc.flatten is 3");
+  desc.flatten = SMELT_DEFAULT;
   desc.max_ops = -1;
   refuses(&desc, SMELT_ERR_ARGUMENT, "max_ops");
   desc.max_ops = 0;

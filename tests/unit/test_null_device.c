@@ -2,6 +2,10 @@
  *
  * The null device: limits of profiles split kernels exactly at the limit, and
  * the log says why. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "api_fixture.h"
 
 typedef struct lines {
@@ -125,5 +129,36 @@ TEST(independent_expressions_at_the_limit) {
   }
 }
 
+static void keep_layout(void *user, const char *line) {
+  if (strncmp(line, "[layout] ", 9) == 0) (void)snprintf(user, 80, "%.60s", line);
+}
+
+/* The option wins over the variable. */
+static void check_flatten(const char *variable, smelt_switch flatten, const char *expected) {
+  char line[80] = "";
+  smelt_context_desc desc = SMELT_CONTEXT_DESC_INIT;
+  CHECK_I64(variable ? setenv("SMELT_FLATTEN", variable, 1) : unsetenv("SMELT_FLATTEN"), 0);
+  desc.device = "null:metal";
+  desc.flatten = flatten;
+  desc.log = "layout";
+  desc.log_fn = keep_layout;
+  desc.log_user = line;
+  smelt_context *ctx = open_context_with(&desc);
+  smelt_tensor *t = smelt_ones(ctx, SMELT_F32, DIMS(4, 3));
+  CHECK_STATUS(smelt_eval((const smelt_tensor *[]){t}, 1, NULL), SMELT_OK);
+  smelt_drop(t);
+  close_context(ctx);
+  CHECK_CONTAINS(line, expected);
+}
+
+TEST(flatten) {
+  check_flatten(NULL, SMELT_DEFAULT, "over [12] ");
+  check_flatten(NULL, SMELT_OFF, "over [4,3] ");
+  check_flatten("0", SMELT_DEFAULT, "over [4,3] ");
+  check_flatten("0", SMELT_ON, "over [12] ");
+  check_flatten("1", SMELT_OFF, "over [4,3] ");
+}
+
 TEST_MAIN(CASE(metal_binds_28), CASE(wide_sums_fill_kernels), CASE(other_profiles),
-          CASE(operations_at_the_limit), CASE(chains_bind_little), CASE(independent_expressions_at_the_limit))
+          CASE(operations_at_the_limit), CASE(flatten), CASE(chains_bind_little),
+          CASE(independent_expressions_at_the_limit))

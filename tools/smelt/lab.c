@@ -102,6 +102,7 @@ smelt_status lab_create(lab *l, bool fusion, const char *log, lab_view view) {
   desc.fusion = fusion ? SMELT_ON : SMELT_OFF;
   desc.max_ops = l->options.max_ops;
   desc.mode = l->options.mode;
+  desc.flatten = l->options.flatten;
   desc.log = log;
   desc.log_fn = take_line;
   desc.log_user = l;

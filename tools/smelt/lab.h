@@ -23,6 +23,7 @@ typedef struct lab_options {
   const char *device; /* NULL: the default */
   bool no_fusion;
   smelt_mode mode;
+  smelt_switch flatten;
   int64_t max_ops; /* 0: the default */
   bool random;     /* inputs are random numbers from `seed` */
   uint64_t seed;

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * smelt lab vec: which vectors kernels use, and how large launches are. */
-#define _POSIX_C_SOURCE 200809L
-#include <stdlib.h>
-
 #include "base/error.h"
 #include "lab.h"
 
@@ -21,9 +18,8 @@ static smelt_status show_shape(lab *l, const sm_shape *shape) {
   return lab_compare(l, "the result", lab_expression_on_ref(l));
 }
 
-/* The variable is read when the context is created. */
 static smelt_status show_shapes(lab *l, const sm_shape *list, size_t n, bool flatten) {
-  (void)setenv("SMELT_FLATTEN", flatten ? "1" : "0", 1);
+  l->options.flatten = flatten ? SMELT_ON : SMELT_OFF;
   SM_TRY(lab_create(l, !l->options.no_fusion, "layout,launch", LAB_SHOW));
   lab_mark("%s, flatten %s", l->options.device, flatten ? "on" : "off");
   for (size_t i = 0; i < n; i++) SM_TRY(show_shape(l, &list[i]));
