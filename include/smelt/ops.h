@@ -17,7 +17,9 @@
  * rules of the Python Array API; a scalar takes the dtype of the tensors beside
  * it. `dims` has `rank` extents, NULL is allowed for rank 0. Negative axes count
  * from the end; NULL in place of a list of axes leaves them out, so that a reduction
- * is over all of them; with `keepdims` reduced axes stay, with extent 1. A list of tensors
+ * is over all of them; with `keepdims` reduced axes stay, with extent 1. `indices` gets
+ * a second result, which is the caller's too, and poisoned if the first is, because the
+ * call is wrong; it is NULL if the second result is not wanted. A list of tensors
  * is taken whole; write its elements in statements of their own, or at least so
  * that their order does not matter: C leaves it open inside braces. */
 #ifndef SMELT_OPS_H
@@ -673,6 +675,18 @@ smelt_tensor *smelt_argmin(smelt_tensor *x, const int *axes, size_t n_axes, bool
 SMELT_API SMELT_GIVES SMELT_TAKES(1)
 smelt_tensor *smelt_max_abs(smelt_tensor *x, const int *axes, size_t n_axes, bool keepdims);
 
+/* max(x), and argmax(x) as a second result: both of the first NaN, otherwise of the first largest element.
+ * x: number, tensor.
+ * Result: dtype of x, axes left out or of extent 1. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_max_with_indices(smelt_tensor *x, const int *axes, size_t n_axes, bool keepdims, smelt_tensor **indices);
+
+/* min(x), and argmin(x) as a second result: both of the first NaN, otherwise of the first smallest element.
+ * x: number, tensor.
+ * Result: dtype of x, axes left out or of extent 1. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_min_with_indices(smelt_tensor *x, const int *axes, size_t n_axes, bool keepdims, smelt_tensor **indices);
+
 /* sum(astype(x, bool)): NaN counts.
  * x: any dtype, tensor.
  * Result: i64, axes left out or of extent 1. */
@@ -728,6 +742,26 @@ smelt_tensor *smelt_layer_norm(smelt_tensor *x, const int *axes, size_t n_axes, 
  * Result: dtype of x, shape of x. */
 SMELT_API SMELT_GIVES SMELT_TAKES(1)
 smelt_tensor *smelt_rms_norm(smelt_tensor *x, const int *axes, size_t n_axes, double eps);
+
+/* layer_norm over each of so many groups of axis 1, together with all axes behind it.
+ * x: float, tensor.
+ * Result: dtype of x, shape of x. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_group_norm(smelt_tensor *x, int64_t groups, double eps);
+
+/* x / maximum(sqrt(sum(square(x))), eps) over the axes.
+ * x: float, tensor.
+ * Result: dtype of x, shape of x. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1)
+smelt_tensor *smelt_normalize(smelt_tensor *x, const int *axes, size_t n_axes, double eps);
+
+/* -log_softmax(x) along the axis at the place that the label names, as take does.
+ * x: float, tensor; labels: integer, tensor.
+ * Result: dtype of x, axis left out. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1, 2)
+smelt_tensor *smelt_cross_entropy(smelt_tensor *x, smelt_tensor *labels, int axis);
+#define smelt_cross_entropy(x, labels, ...) \
+  smelt__apply2_x(smelt_cross_entropy, x, labels, __VA_ARGS__)
 
 #ifdef __cplusplus
 }

@@ -124,8 +124,10 @@ typedef struct smelt_attrs {
   size_t n_axes;
   const smelt_range *ranges; /* 'r': one an axis */
   size_t n_ranges;
-  bool keepdims; /* 'k' */
-  double number; /* 'c', 'n', 'e' */
+  bool keepdims;          /* 'k' */
+  double number;          /* 'c', 'n', 'e' */
+  int64_t groups;         /* 'g' */
+  smelt_tensor **indices; /* 'i': gets the second result, the caller's; NULL: not wanted */
 } smelt_attrs;
 
 /* One operation of the table. Strings are static. */
@@ -135,7 +137,7 @@ typedef struct smelt_op_info {
                            I integer tensor, S scalar only; L alone: a list of tensors */
   const char *attrs;    /* one letter an attribute: t dtype, s shape, a axes, p two axes, x one
                            axis, r ranges, o reduced axes, k keepdims, d dtype or NONE, and the
-                           numbers c correction, n ord, e eps */
+                           numbers c correction, n ord, e eps, g groups; i a second result */
   const char *family;   /* "Numeric", as the log names it */
   const char *doc;      /* one sentence */
 } smelt_op_info;

@@ -7,9 +7,9 @@
 
 #include "ir/infer.h"
 
-/* Records the call of a composite on `x`, which is taken and has this shape; `inferred`
- * and `number` (the attribute, if it has one) are the call's. */
-smelt_tensor *sm_composite_record(sm_opcode code, smelt_tensor *x, const sm_shape *shape,
-                                  const sm_inferred *inferred, double number);
+/* Records the call of a composite on operands, which are taken and of which the first
+ * has this shape; `inferred` and `attrs` are the call's. */
+smelt_tensor *sm_composite_record(sm_opcode code, smelt_tensor *const *operands, const sm_shape *shape,
+                                  const sm_inferred *inferred, const smelt_attrs *attrs);
 
 #endif

@@ -200,6 +200,10 @@ const smelt_op_info sm_op_infos[SM_OP_COUNT] = {
         "Row-major index over these axes of the first NaN, otherwise of the first smallest element."},
     [SM_OP_MAX_ABS] = {"max_abs", "T", "ok", "Numeric",
         "max(abs(x))."},
+    [SM_OP_MAX_WITH_INDICES] = {"max_with_indices", "T", "oki", "Numeric",
+        "max(x), and argmax(x) as a second result: both of the first NaN, otherwise of the first largest element."},
+    [SM_OP_MIN_WITH_INDICES] = {"min_with_indices", "T", "oki", "Numeric",
+        "min(x), and argmin(x) as a second result: both of the first NaN, otherwise of the first smallest element."},
     [SM_OP_COUNT_NONZERO] = {"count_nonzero", "T", "ok", "Base",
         "sum(astype(x, bool)): NaN counts."},
     [SM_OP_VAR] = {"var", "T", "okc", "Float",
@@ -218,6 +222,12 @@ const smelt_op_info sm_op_infos[SM_OP_COUNT] = {
         "y * rsqrt(mean(square(y)) + eps) with y = x - mean(x) over the axes."},
     [SM_OP_RMS_NORM] = {"rms_norm", "T", "oe", "Float",
         "x * rsqrt(mean(square(x)) + eps) over the axes."},
+    [SM_OP_GROUP_NORM] = {"group_norm", "T", "ge", "Float",
+        "layer_norm over each of so many groups of axis 1, together with all axes behind it."},
+    [SM_OP_NORMALIZE] = {"normalize", "T", "oe", "Float",
+        "x / maximum(sqrt(sum(square(x))), eps) over the axes."},
+    [SM_OP_CROSS_ENTROPY] = {"cross_entropy", "TI", "x", "Float",
+        "-log_softmax(x) along the axis at the place that the label names, as take does."},
 };
 
 smelt_tensor *(smelt_zeros)(smelt_context *ctx, smelt_dtype dtype, int rank, const int64_t *dims) {
@@ -730,6 +740,18 @@ smelt_tensor *(smelt_max_abs)(smelt_tensor *x, const int *axes, size_t n_axes, b
   return sm_record_call(NULL, SM_OP_MAX_ABS, operands, 1, &attrs);
 }
 
+smelt_tensor *(smelt_max_with_indices)(smelt_tensor *x, const int *axes, size_t n_axes, bool keepdims, smelt_tensor **indices) {
+  smelt_tensor *const operands[] = {x};
+  const smelt_attrs attrs = {.size = sizeof attrs, .axes = axes, .n_axes = n_axes, .keepdims = keepdims, .indices = indices};
+  return sm_record_call(NULL, SM_OP_MAX_WITH_INDICES, operands, 1, &attrs);
+}
+
+smelt_tensor *(smelt_min_with_indices)(smelt_tensor *x, const int *axes, size_t n_axes, bool keepdims, smelt_tensor **indices) {
+  smelt_tensor *const operands[] = {x};
+  const smelt_attrs attrs = {.size = sizeof attrs, .axes = axes, .n_axes = n_axes, .keepdims = keepdims, .indices = indices};
+  return sm_record_call(NULL, SM_OP_MIN_WITH_INDICES, operands, 1, &attrs);
+}
+
 smelt_tensor *(smelt_count_nonzero)(smelt_tensor *x, const int *axes, size_t n_axes, bool keepdims) {
   smelt_tensor *const operands[] = {x};
   const smelt_attrs attrs = {.size = sizeof attrs, .axes = axes, .n_axes = n_axes, .keepdims = keepdims};
@@ -782,4 +804,22 @@ smelt_tensor *(smelt_rms_norm)(smelt_tensor *x, const int *axes, size_t n_axes, 
   smelt_tensor *const operands[] = {x};
   const smelt_attrs attrs = {.size = sizeof attrs, .axes = axes, .n_axes = n_axes, .number = eps};
   return sm_record_call(NULL, SM_OP_RMS_NORM, operands, 1, &attrs);
+}
+
+smelt_tensor *(smelt_group_norm)(smelt_tensor *x, int64_t groups, double eps) {
+  smelt_tensor *const operands[] = {x};
+  const smelt_attrs attrs = {.size = sizeof attrs, .groups = groups, .number = eps};
+  return sm_record_call(NULL, SM_OP_GROUP_NORM, operands, 1, &attrs);
+}
+
+smelt_tensor *(smelt_normalize)(smelt_tensor *x, const int *axes, size_t n_axes, double eps) {
+  smelt_tensor *const operands[] = {x};
+  const smelt_attrs attrs = {.size = sizeof attrs, .axes = axes, .n_axes = n_axes, .number = eps};
+  return sm_record_call(NULL, SM_OP_NORMALIZE, operands, 1, &attrs);
+}
+
+smelt_tensor *(smelt_cross_entropy)(smelt_tensor *x, smelt_tensor *labels, int axis) {
+  smelt_tensor *const operands[] = {x, labels};
+  const smelt_attrs attrs = {.size = sizeof attrs, .axes = &axis, .n_axes = 1};
+  return sm_record_call(NULL, SM_OP_CROSS_ENTROPY, operands, 2, &attrs);
 }

@@ -122,22 +122,26 @@ static smelt_tensor *record_tensors(smelt_context *ctx, taken_call *call) {
 
 /* --- Composites --------------------------------------------------------------------------- */
 
-/* Also that the operand is sound: a failed one passes its cause on before the call is
+/* Also that the operands are sound: failed ones pass their cause on before the call is
  * judged. */
 static bool infer_composite(const taken_call *call, sm_inferred *out) {
-  const sm_target *x = &call->targets[0];
-  if (call->n != 1 || x->kind != SM_TARGET_TENSOR || x->tensor->state == SM_POISONED) return false;
-  sm_call_operand operand = {.dtype = x->tensor->dtype, .shape = &x->tensor->shape};
-  return sm_infer(call->code, &operand, 1, call->attrs, out, NULL) == SMELT_OK;
+  sm_call_operand operands[SM_MAX_OPERANDS];
+  for (int i = 0; i < call->n; i++) {
+    const sm_target *x = &call->targets[i];
+    if (x->kind != SM_TARGET_TENSOR || x->tensor->state == SM_POISONED) return false;
+    operands[i] = (sm_call_operand){.dtype = x->tensor->dtype, .shape = &x->tensor->shape};
+  }
+  return sm_infer(call->code, operands, call->n, call->attrs, out, NULL) == SMELT_OK;
 }
 
 /* A call that is wrong is left to the stream, which says so. */
 static smelt_tensor *record_composite(taken_call *call) {
   sm_inferred inferred;
+  smelt_tensor *operands[SM_MAX_OPERANDS];
   if (!infer_composite(call, &inferred)) return record_tensors(NULL, call);
   sm_shape shape = call->targets[0].tensor->shape;
-  smelt_tensor *x = sm_reference_create(call->targets[0]);
-  return sm_composite_record(call->code, x, &shape, &inferred, call->attrs->number);
+  for (int i = 0; i < call->n; i++) operands[i] = sm_reference_create(call->targets[i]);
+  return sm_composite_record(call->code, operands, &shape, &inferred, call->attrs);
 }
 
 /* --- The call -------------------------------------------------------------------------------- */
@@ -155,8 +159,8 @@ static bool take_operands(taken_call *call, smelt_tensor *const *operands, int n
   return n > 0 && scalars == n;
 }
 
-smelt_tensor *sm_record_call(smelt_context *ctx, sm_opcode code, smelt_tensor *const *operands, int n,
-                             const smelt_attrs *attrs) {
+static smelt_tensor *record_call(smelt_context *ctx, sm_opcode code, smelt_tensor *const *operands, int n,
+                                 const smelt_attrs *attrs) {
   taken_call call = {.code = code, .attrs = attrs};
   sm_cause *poison;
   bool only_scalars = take_operands(&call, operands, n, &poison);
@@ -168,6 +172,17 @@ smelt_tensor *sm_record_call(smelt_context *ctx, sm_opcode code, smelt_tensor *c
   if (only_scalars && sm_op_folds_scalars(code)) return record_scalars(&call);
   if (sm_op_row_of(code)->class == SM_CLASS_COMPOSITE) return record_composite(&call);
   return record_tensors(ctx, &call);
+}
+
+/* Of a call that fails the second result is poisoned as the first one. */
+smelt_tensor *sm_record_call(smelt_context *ctx, sm_opcode code, smelt_tensor *const *operands, int n,
+                             const smelt_attrs *attrs) {
+  bool may_want = sm_op_has_second(sm_op_row_of(code)) && attrs && attrs->size == sizeof *attrs;
+  smelt_tensor **second = may_want ? attrs->indices : NULL;
+  if (second) *second = NULL;
+  smelt_tensor *first = record_call(ctx, code, operands, n, attrs);
+  if (second && !*second) *second = smelt_ref(first);
+  return first;
 }
 
 /* A list that is too long for a record in SM_MAX_OPERANDS parts, each of them the

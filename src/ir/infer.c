@@ -251,7 +251,9 @@ __attribute__((noinline)) static smelt_status infer(const sm_call *c, sm_inferre
     case SM_SHAPE_ARANGE:
       return arange_shape(c, out, err);
     case SM_SHAPE_REDUCE:
+    case SM_SHAPE_LABELS:
     case SM_SHAPE_ALONG:
+    case SM_SHAPE_GROUPS:
       return sm_infer_reduced(c, out, err);
     default:
       return sm_infer_moved(c, out, err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Reductions and composites of them: which axes, and what is left of the shape. */
+#include <inttypes.h>
 #include <math.h>
 
 #include "base/error.h"
@@ -35,6 +36,18 @@ static smelt_status check_number(const sm_call *c, smelt_error *err) {
   return sm_call_fail(c, err, SMELT_ERR_ARGUMENT, "%s is NaN", sm_attr_row_of(letter)->keyword);
 }
 
+static smelt_status check_groups(const sm_call *c, const sm_shape *in, smelt_error *err) {
+  int64_t groups = c->attrs->groups;
+  if (in->rank < 2) return sm_call_fail(c, err, SMELT_ERR_SHAPE, "there is no axis 1");
+  if (groups > 0 && in->dims[1] % groups == 0) return SMELT_OK;
+  return sm_call_fail(c, err, SMELT_ERR_SHAPE, "axis 1 cannot be cut into %" PRId64 " groups", groups);
+}
+
+static smelt_status check_labels(const sm_call *c, const sm_shape *left, smelt_error *err) {
+  if (sm_shape_equal(c->operands[1].shape, left)) return SMELT_OK;
+  return sm_call_fail(c, err, SMELT_ERR_SHAPE, "there has to be a label for each row");
+}
+
 static void reduced_shape(const sm_shape *in, const sm_attrs *attrs, sm_shape *out) {
   for (int axis = 0, next = 0; axis < in->rank; axis++) {
     bool reduced = next < attrs->n && attrs->axes[next] == axis;
@@ -46,14 +59,14 @@ static void reduced_shape(const sm_shape *in, const sm_attrs *attrs, sm_shape *o
 smelt_status sm_infer_reduced(const sm_call *c, sm_inferred *out, smelt_error *err) {
   const sm_shape *in = c->operands[0].shape;
   SM_TRY(check_number(c, err));
+  out->shape = *in;
+  if (c->row->shape == SM_SHAPE_GROUPS) return check_groups(c, in, err);
   SM_TRY(infer_axes(c, in->rank, &out->attrs, err));
   SM_TRY(check_elements(c, in, &out->attrs, err));
-  if (c->row->shape == SM_SHAPE_ALONG) {
-    out->shape = *in;
-    return SMELT_OK;
-  }
+  if (c->row->shape == SM_SHAPE_ALONG) return SMELT_OK;
   out->attrs.keepdims = c->attrs->keepdims;
   sm_shape left = {.rank = 0};
   reduced_shape(in, &out->attrs, &left);
+  if (c->row->shape == SM_SHAPE_LABELS) SM_TRY(check_labels(c, &left, err));
   return sm_call_shape(c, left.rank, left.dims, out, err);
 }

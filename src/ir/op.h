@@ -90,7 +90,9 @@ typedef enum sm_shape_rule {
   SM_SHAPE_CONCAT,     /* an axis with the sum of its extents */
   /* Of reductions and composites of them: */
   SM_SHAPE_REDUCE, /* axes left out, or of extent 1 with keepdims */
-  SM_SHAPE_ALONG   /* that of the operand; the axes say what belongs together */
+  SM_SHAPE_LABELS, /* an axis left out; the second operand has that shape too */
+  SM_SHAPE_ALONG,  /* that of the operand; the axes say what belongs together */
+  SM_SHAPE_GROUPS  /* the same; axis 1 is cut into equal groups */
 } sm_shape_rule;
 
 typedef enum sm_dtype_rule {
@@ -153,6 +155,8 @@ static inline bool sm_op_takes(const sm_op_row *row, int n) {
   if (sm_op_takes_list(row)) return n >= 1 && n <= SM_MAX_OPERANDS;
   return n == (int)strlen(row->operands);
 }
+/* Whether a call has two results, of which the second is put where an attribute says. */
+static inline bool sm_op_has_second(const sm_op_row *row) { return row->attrs && strchr(row->attrs, 'i'); }
 /* Whether records have attributes that their result's dtype and shape do not show. */
 static inline bool sm_op_has_attrs(const sm_op_row *row) {
   return row->attrs && strpbrk(row->attrs, "apxro") != NULL;

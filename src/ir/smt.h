@@ -74,6 +74,8 @@ typedef struct sm_smt_stmt {
   sm_smt_kind kind;
   size_t line;
   uint32_t name;
+  bool has_second; /* of a call, which defines a second name */
+  uint32_t second;
   sm_opcode code;
   const sm_smt_operand *operands;
   size_t n_operands;

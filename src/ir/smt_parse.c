@@ -543,10 +543,20 @@ static smelt_status number_value(parser *p, double *out) {
   return SMELT_OK;
 }
 
+static smelt_status groups_value(parser *p, int64_t *out) {
+  uint64_t number;
+  skip_blanks(p);
+  const char *start = p->at;
+  SM_TRY(unsigned_number(p, &number));
+  if (number > INT64_MAX) return fail(p, start, "there are not that many groups");
+  *out = (int64_t)number;
+  return SMELT_OK;
+}
+
 /* The letter of the attribute that the row has under this keyword, or 0. */
 static char letter_of(const sm_op_row *row, span keyword) {
   for (const char *a = row->attrs ? row->attrs : ""; *a; a++) {
-    if (is(keyword, sm_attr_row_of(*a)->keyword)) return *a;
+    if (*a != 'i' && is(keyword, sm_attr_row_of(*a)->keyword)) return *a;
   }
   return 0;
 }
@@ -576,6 +586,8 @@ static smelt_status attribute(parser *p, span name, sm_smt_stmt *s) {
     case 'n':
     case 'e':
       return number_value(p, &s->attrs.number);
+    case 'g':
+      return groups_value(p, &s->attrs.groups);
     default:
       return axes_value(p, &s->attrs);
   }
@@ -622,6 +634,18 @@ static smelt_status definition(parser *p, span name, sm_smt_stmt *s) {
   if (s->kind == SM_SMT_INPUT) SM_TRY(input(p, s));
   else SM_TRY(call(p, w, s));
   return define(p, name, &s->name);
+}
+
+/* What follows "name,". */
+static smelt_status definition_of_two(parser *p, span name, sm_smt_stmt *s) {
+  span second = word(p);
+  if (second.n == 0) return expected(p, "a name");
+  SM_TRY(expect(p, '='));
+  const char *start = p->at;
+  SM_TRY(definition(p, name, s));
+  s->has_second = s->kind == SM_SMT_CALL && sm_op_has_second(sm_op_row_of(s->code));
+  if (!s->has_second) return fail(p, start, "there is only one result");
+  return define(p, second, &s->second);
 }
 
 static smelt_status name_list(parser *p, sm_smt_stmt *s) {
@@ -770,6 +794,7 @@ static smelt_status statement(parser *p) {
   span w = word(p);
   if (w.n == 0) return expected(p, "a statement");
   if (accept(p, '=')) SM_TRY(definition(p, w, &s));
+  else if (accept(p, ',')) SM_TRY(definition_of_two(p, w, &s));
   else SM_TRY(keyword_statement(p, w, &s));
   return sm_vec_push(p->allocator, &p->out->stmts, s) ? SMELT_OK : out_of_memory(p);
 }

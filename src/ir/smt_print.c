@@ -110,6 +110,9 @@ static void print_attribute(sm_text *text, char letter, const smelt_attrs *attrs
     case 'e':
       print_float(text, SMELT_F64, attrs->number);
       break;
+    case 'g':
+      sm_text_addf(text, "%" PRId64, attrs->groups);
+      break;
     default:
       print_axes(text, attrs->axes, attrs->n_axes);
       break;
@@ -123,7 +126,10 @@ static bool is_given(char letter, const smelt_attrs *attrs) {
     case 'c':
     case 'n':
     case 'e':
+    case 'g':
       return true;
+    case 'i': /* a second name says so */
+      return false;
     case 'd':
       return attrs->dtype != SMELT_DTYPE_NONE;
     case 'k':

@@ -114,5 +114,6 @@ smelt_attrs step_attrs(const step *s) {
                        .ranges = s->ranges,
                        .n_ranges = (size_t)s->n_ranges,
                        .keepdims = s->keepdims,
-                       .number = s->number};
+                       .number = s->number,
+                       .groups = 1 + (int64_t)s->number};
 }

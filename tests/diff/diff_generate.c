@@ -252,7 +252,7 @@ static void draw_places(generator *g, step *s, const char *attrs) {
     draw_axes(g, s, shape.rank, draw_below(&g->state, 3));
   if (strchr(attrs, 'k')) s->keepdims = draw_once_in(&g->state, 2);
   if (strchr(attrs, 'd') && draw_once_in(&g->state, 4)) s->dtype = program_dtype(g);
-  if (strpbrk(attrs, "cne")) s->number = draw_below(&g->state, 4);
+  if (strpbrk(attrs, "cneg")) s->number = draw_below(&g->state, 4);
 }
 
 /* --- Calls -------------------------------------------------------------------------------------- */

@@ -49,3 +49,16 @@ y = rms_norm(&w, axis=1, eps=0)
 expect y f32[1,4] {1.0, 1.0, 1.0, 1.0} ulp 1
 z = rms_norm(w, axis=[1], eps=1e-4)
 expect z f32[1,4] {0.70710677, 0.70710677, 0.70710677, 0.70710677} ulp 1
+# groups of channels, with what lies behind them
+ga = input f32[1,4,2] {1, 3, 3, 1, 10, 30, 30, 10}
+gb = group_norm(ga, groups=2, eps=0)
+expect gb f32[1,4,2] {-1.0, 1.0, 1.0, -1.0, -1.0, 1.0, 1.0, -1.0} ulp 1
+# of unit length, unless there is hardly any
+na = input f32[3,2] {3, 4, 0, 0, 0, 1e-6}
+nb = normalize(na, axis=1, eps=1e-3)
+expect nb f32[3,2] {0.6, 0.8, 0.0, 0.0, 0.0, 0.001} ulp 1
+# labels name a place as take does; a row's largest element may be far away
+ca = input f32[3,3] {0, 0, 0, 1000, 0, -1000, 1, 2, 3}
+cb = input i32[3] {1, 2, -1}
+cc = cross_entropy(ca, cb, axis=1)
+expect cc f32[3] {1.0986123, 2000.0, 0.40760596} ulp 4

@@ -94,7 +94,9 @@ static void print_program(sm_text *text, const expr_program *p) {
   for (size_t i = 0; i < p->statements.len; i++) {
     const expr_statement *s = &p->statements.items[i];
     if (i) sm_text_add(text, "; ");
-    if (s->name.n) sm_text_addf(text, "%.*s = ", (int)s->name.n, s->name.s);
+    sm_text_addf(text, "%.*s", (int)s->name.n, s->name.s);
+    if (s->second.n) sm_text_addf(text, " and %.*s", (int)s->second.n, s->second.s);
+    if (s->name.n) sm_text_add(text, " = ");
     print_node(text, p, s->value);
   }
 }
@@ -228,6 +230,7 @@ TEST(statements) {
   check_tree(";; a ;", "a");
   check_tree("t = 1;\n\tt", "t = 1; t");
   check_tree("a == b", "(== a b)");
+  check_tree("a, b = f(x); b", "a and b = f(x); b");
 }
 
 TEST(nodes_stand_in_evaluation_order) {
@@ -249,6 +252,8 @@ TEST(nodes_stand_in_evaluation_order) {
 /* --- Faults ---------------------------------------------------------------------------- */
 
 TEST(faults_point_at_the_place) {
+  check_fault("a, b, c = f(x)", "unexpected '='", "  a, b, c = f(x)\n          ^\n");
+  check_fault("a, 1 = f(x)", "unexpected '='", "  a, 1 = f(x)\n       ^\n");
   check_fault("a + ", "unexpected end", "  a + \n      ^\n");
   check_fault("a + * b", "unexpected '*'", "  a + * b\n      ^\n");
   check_fault("a b", "unexpected 'b'", "  a b\n    ^\n");

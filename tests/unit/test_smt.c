@@ -68,7 +68,10 @@ static const char attributes[] =
     "h = reshape(&a, shape=[3,-1])\n"
     "i = sum(&a, axis=-1, keepdims=true, dtype=i8)\n"
     "j = var(&a, correction=1.5, axis=[0, 1], keepdims=false)\n"
-    "k = layer_norm(a)\n";
+    "k = layer_norm(&a)\n"
+    "l = group_norm(&a, groups=3, eps=0)\n"
+    "m, n = max_with_indices(&a, axis=1)\n"
+    "o = max_with_indices(n)\n";
 
 TEST(reads_attributes) {
   sm_smt smt = parse_ok(attributes);
@@ -89,6 +92,9 @@ TEST(reads_attributes) {
   CHECK(s[9].attrs.n_axes == 2 && s[9].attrs.axes[1] == 1 && !s[9].attrs.keepdims);
   CHECK_F64(s[9].attrs.number, 1.5);
   CHECK(!s[10].attrs.axes && s[10].attrs.number == 1e-5);
+  CHECK(s[11].attrs.groups == 3 && s[11].attrs.number == 0);
+  CHECK(s[12].has_second && s[12].second == s[12].name + 1 && !s[12].attrs.indices);
+  CHECK(!s[13].has_second && s[13].operands[0].name == s[12].second);
   sm_smt_free(&smt);
 }
 
@@ -169,6 +175,16 @@ TEST(names_line_and_column) {
       {"u = max(t, axis=[0], axis=0)", "line 3, column 22: 'axis' is given twice"},
       {"u = max(t, dtype=f32)", "line 3, column 12: max has no attribute 'dtype'"},
       {"u = var(t, correction=true)", "line 3, column 23: expected a number"},
+      {"u = group_norm(t, groups=-1)", "line 3, column 26: expected an integer that is not negative"},
+      {"u = group_norm(t, groups=18446744073709551615)", "line 3, column 26: there are not that many groups"},
+      {"u, v = exp(t)", "line 3, column 7: there is only one result"},
+      {"u, v = input f32[1] {1}", "line 3, column 7: there is only one result"},
+      {"u, = max_with_indices(t)", "line 3, column 4: expected a name, found '='"},
+      {"u, v max_with_indices(t)", "line 3, column 6: expected '=', found 'm'"},
+      {"u, u = max_with_indices(t)", "line 3, column 4: u is already defined"},
+      {"u, v, w = max_with_indices(t)", "line 3, column 5: expected '=', found ','"},
+      {"u = max_with_indices(t, indices=[0])",
+       "line 3, column 25: max_with_indices has no attribute 'indices'"},
       {"u = slice(t, ranges=[1])", "line 3, column 23: expected ':', found ']'"},
       {"u = slice(t, ranges=[1:2:3:4])", "line 3, column 27: expected ']', found ':'"},
       {"u = slice(t, ranges=[-0:])", "line 3, column 22: a place is an integer below 2^63"},

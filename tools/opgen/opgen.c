@@ -197,7 +197,9 @@ static const char *result_shape(const sm_op_row *op) {
       [SM_SHAPE_TAKE_ALONG] = "shapes broadcast, the axis of indices",
       [SM_SHAPE_CONCAT] = "extents of the axis added",
       [SM_SHAPE_REDUCE] = "axes left out or of extent 1",
+      [SM_SHAPE_LABELS] = "axis left out",
       [SM_SHAPE_ALONG] = "shape of x",
+      [SM_SHAPE_GROUPS] = "shape of x",
   };
   if (op->shape != SM_SHAPE_BROADCAST) return words[op->shape];
   return n_operands(op) == 1 ? "shape of x" : "shapes broadcast";
@@ -232,7 +234,9 @@ static const char header_head[] =
     " * rules of the Python Array API; a scalar takes the dtype of the tensors beside\n"
     " * it. `dims` has `rank` extents, NULL is allowed for rank 0. Negative axes count\n"
     " * from the end; NULL in place of a list of axes leaves them out, so that a reduction\n"
-    " * is over all of them; with `keepdims` reduced axes stay, with extent 1. A list of tensors\n"
+    " * is over all of them; with `keepdims` reduced axes stay, with extent 1. `indices` gets\n"
+    " * a second result, which is the caller's too, and poisoned if the first is, because the\n"
+    " * call is wrong; it is NULL if the second result is not wanted. A list of tensors\n"
     " * is taken whole; write its elements in statements of their own, or at least so\n"
     " * that their order does not matter: C leaves it open inside braces. */\n"
     "#ifndef SMELT_OPS_H\n"
@@ -388,7 +392,10 @@ static const char reference_head[] =
     "`const smelt_range *` to `n_ranges` of them, `tensors` a `smelt_tensor *const *` to `n`;\n"
     "`keepdims` is a `bool`, with which reduced axes stay, with extent 1; `correction`, `ord` and `eps` are "
     "of type\n"
-    "`double`; everything else is an operand. Negative axes count from the end; without axes (NULL) a "
+    "`double`, `groups` is an `int64_t`; `indices` is a `smelt_tensor **` that gets the second result, or "
+    "NULL if\n"
+    "that is not wanted; everything else is an operand. Negative axes count from the end; without axes "
+    "(NULL) a "
     "reduction is over\n"
     "all of them. A range is `{start, stop, step}` with the\n"
     "meaning of Python's `start:stop:step`, where `SMELT_ABSENT` stands for what is left out. In expressions "

@@ -42,7 +42,7 @@ static bool comes_first(const smelt_op_info *op, char attribute) {
 
 static void add_attributes(sm_text *text, const smelt_op_info *op, bool first, const char **comma) {
   for (const char *a = op->attrs; *a; a++) {
-    if (comes_first(op, *a) != first) continue;
+    if (comes_first(op, *a) != first || *a == 'i') continue;
     sm_text_addf(text, "%s%s", *comma, sm_attr_row_of(*a)->keyword);
     *comma = ", ";
   }

@@ -33,6 +33,7 @@ typedef struct call {
   int32_t dtype;    /* the same */
   int32_t keepdims; /* the same */
   int32_t number;   /* the same */
+  int32_t groups;   /* the same */
   int32_t operands[SM_MAX_OPERANDS];
   size_t n;     /* operands found */
   int32_t list; /* the operands of an operation that takes a list */
@@ -67,9 +68,10 @@ static bool creates(const call *c) { return strpbrk(c->op->operands, "TABL") == 
  * of that name. */
 static int32_t *keyword_place(call *c, expr_text keyword) {
   for (const char *letter = c->op->attrs; *letter; letter++) {
-    if (!expr_text_is(keyword, sm_attr_row_of(*letter)->keyword)) continue;
+    if (*letter == 'i' || !expr_text_is(keyword, sm_attr_row_of(*letter)->keyword)) continue;
     if (*letter == 't' || *letter == 'd') return &c->dtype;
     if (*letter == 'k') return &c->keepdims;
+    if (*letter == 'g') return &c->groups;
     return strchr("cne", *letter) ? &c->number : &c->integers;
   }
   return NULL;
@@ -246,6 +248,17 @@ static bool find_keepdims(expr_machine *m, call *c) {
   return true;
 }
 
+static bool find_groups(expr_machine *m, call *c) {
+  if (!has_attribute(c, 'g')) return true;
+  int32_t node = c->groups != EXPR_NONE ? c->groups : pop(m, c);
+  sm_scalar s;
+  if (node == EXPR_NONE) return fail_missing(m, c, "the number of groups");
+  if (!expr_number(m, node, &s)) return false;
+  if (s.kind != SM_KIND_SINT) return expr_fail(m, node, SMELT_ERR_ARGUMENT, "groups is an integer");
+  c->attrs.groups = s.as.i64;
+  return true;
+}
+
 static bool find_number(expr_machine *m, call *c) {
   char letter = sm_op_number_letter(sm_op_row_of(sm_op_find(c->op->name)));
   if (!letter) return true;
@@ -296,7 +309,18 @@ static bool record_list(expr_machine *m, const call *c) {
   return ok;
 }
 
+/* Whoever uses one result only is told so, rather than given the first. */
+static bool ask_for_second(expr_machine *m, call *c) {
+  if (!has_attribute(c, 'i')) return true;
+  if (c->node != m->root)
+    return expr_fail(m, c->node, SMELT_ERR_ARGUMENT, "%s has two results: write a, b = %s(...)", c->op->name,
+                     c->op->name);
+  c->attrs.indices = &m->second;
+  return true;
+}
+
 static bool record(expr_machine *m, call *c) {
+  if (!ask_for_second(m, c)) return false;
   if (is_arange(c)) return record_arange(m, c);
   if (takes_list(c)) return record_list(m, c);
   return expr_record(m, c->node, c->op->name, c->operands, c->n, *c->op->attrs ? &c->attrs : NULL);
@@ -311,6 +335,7 @@ bool expr_call(expr_machine *m, int32_t node) {
             .dtype = EXPR_NONE,
             .keepdims = EXPR_NONE,
             .number = EXPR_NONE,
+            .groups = EXPR_NONE,
             .attrs = {.size = sizeof(smelt_attrs)}};
   if (!c.op)
     return expr_fail(m, node, SMELT_ERR_ARGUMENT, "there is no operation '%.*s' ('smelt ops' lists them)",
@@ -319,5 +344,6 @@ bool expr_call(expr_machine *m, int32_t node) {
     return expr_fail(m, node, SMELT_ERR_ARGUMENT, "%s is %s", c.op->name, sm_attr_row_of('r')->value);
   return find_keywords(m, &c) && (!creates(&c) || find_shape(m, &c)) && find_operands(m, &c) &&
          (creates(&c) || find_shape(m, &c)) && find_axes(m, &c) && find_keepdims(m, &c) &&
-         find_dtype(m, &c) && find_number(m, &c) && check_all_used(m, &c) && record(m, &c);
+         find_dtype(m, &c) && find_groups(m, &c) && find_number(m, &c) && check_all_used(m, &c) &&
+         record(m, &c);
 }

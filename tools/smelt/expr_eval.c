@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <string.h>
 
 #include "expr_machine.h"
 #include "ir/infer.h"
@@ -92,17 +93,31 @@ static smelt_status resolve_name(expr_scope *scope, const expr_program *program,
                         node->text.s, advice, width, node->text.s, example);
 }
 
+/* Whether the node calls an operation with two results. */
+static bool gives_two(const expr_node *node) {
+  if (node->kind != EXPR_CALL) return false;
+  for (size_t i = 0; i < smelt_op_count(); i++)
+    if (expr_text_is(node->text, smelt_op_at(i)->name)) return strchr(smelt_op_at(i)->attrs, 'i') != NULL;
+  return false;
+}
+
 /* A value that is only a name becomes a variable of that name, so that results
  * can be told apart by it. */
 static smelt_status declare_values(expr_scope *scope, const expr_program *program, expr_statement *s,
                                    expr_fault *fault) {
   const expr_node *nodes = program->nodes.items;
   const expr_node *value = &nodes[s->value];
-  bool tuple = value->kind == EXPR_TUPLE;
+  bool tuple = value->kind == EXPR_TUPLE, two = gives_two(value);
   s->variable = (int32_t)scope->variables.len;
-  if (tuple && (s->name.n || !value->n_args))
+  if (s->second.n && !two)
+    return expr_fault_set(fault, program->source, value->at, SMELT_ERR_ARGUMENT, "there is only one result");
+  if ((tuple && (s->name.n || !value->n_args)) || (two && s->name.n && !s->second.n))
     return expr_fault_set(fault, program->source, value->at, SMELT_ERR_ARGUMENT, "%s",
                           s->name.n ? "a name takes one value" : "there is no value in ()");
+  if (two) {
+    smelt_status status = expr_scope_declare(scope, s->name, fault);
+    return status == SMELT_OK ? expr_scope_declare(scope, s->second, fault) : status;
+  }
   if (!tuple) {
     expr_text name = s->name.n || value->kind != EXPR_NAME ? s->name : value->text;
     return expr_scope_declare(scope, name, fault);
@@ -321,10 +336,19 @@ static bool define(expr_machine *m, int32_t variable, int32_t node) {
   return true;
 }
 
+static bool define_second(expr_machine *m, int32_t variable) {
+  expr_value value = {m->second, false};
+  m->second = NULL;
+  expr_scope_define(m->scope, variable, value);
+  return true;
+}
+
 static bool run_statement(expr_machine *m, const expr_statement *s) {
+  m->root = s->value;
   for (int32_t i = s->first; i <= s->value; i++)
     if (!run_node(m, i)) return false;
   const expr_node *value = expr_node_of(m, s->value);
+  if (m->second) return define(m, s->variable, s->value) && define_second(m, s->variable + 1);
   if (value->kind != EXPR_TUPLE) return define(m, s->variable, s->value);
   int32_t variable = s->variable;
   for (int32_t i = value->args; i != EXPR_NONE; i = expr_node_of(m, i)->next)
@@ -342,9 +366,10 @@ smelt_status expr_run(expr_scope *scope, smelt_context *ctx, const expr_program 
   size_t n = program->nodes.len;
   expr_value *values = sm_calloc(&sm_malloc_allocator, n, sizeof *values);
   if (!values) return expr_fault_set(fault, NULL, 0, SMELT_ERR_MEMORY, "out of memory: expression");
-  expr_machine m = {scope, ctx, program, values, fault};
+  expr_machine m = {.scope = scope, .ctx = ctx, .program = program, .values = values, .fault = fault};
   bool ok = run_statements(&m);
   for (size_t i = 0; i < n; i++) smelt_drop(values[i].tensor);
+  smelt_drop(m.second);
   sm_free(&sm_malloc_allocator, values, n * sizeof *values);
   return ok ? SMELT_OK : fault->error.code;
 }

@@ -4,7 +4,9 @@
  *
  * Vocabulary. A *scope* is the list of all *variables* in the order in which
  * they are defined; a later one hides an earlier one of the same name. The
- * values of a statement that has no name become variables without one.
+ * values of a statement that has no name become variables without one. An
+ * operation with two results has to be the whole of a statement, which defines
+ * two variables.
  *
  * Work is done in two passes, so that the lazy layer sees every last use as a
  * take. Resolving connects each name with its variable and counts the uses;

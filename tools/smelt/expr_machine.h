@@ -18,7 +18,9 @@ typedef struct expr_machine {
   expr_scope *scope;
   smelt_context *ctx;
   const expr_program *program;
-  expr_value *values; /* one a node */
+  expr_value *values;   /* one a node */
+  int32_t root;         /* the node whose value is the statement's */
+  smelt_tensor *second; /* owned: its second result, NULL if it has none */
   expr_fault *fault;
 } expr_machine;
 

@@ -410,9 +410,25 @@ static int32_t parse_value(parser *p) {
   return comma ? add_parent(p, (expr_node){.kind = EXPR_TUPLE, .at = at}, args) : args.first;
 }
 
+/* If `name, name =` comes next, consumes it and answers the names. */
+static bool parse_names_equal(parser *p, expr_statement *s) {
+  if (p->token.kind != EXPR_TOKEN_NAME) return true;
+  parser saved = *p;
+  if (!advance(p)) return false;
+  if (at_mark(p, ',')) {
+    if (!advance(p) || !parse_name_equals(p, &s->second)) return false;
+    if (s->second.n) {
+      s->name = saved.token.text;
+      return true;
+    }
+  }
+  *p = saved;
+  return true;
+}
+
 static bool parse_statement(parser *p) {
   expr_statement s = {.at = p->token.at, .first = (int32_t)p->program->nodes.len, .variable = EXPR_NONE};
-  if (!parse_name_equals(p, &s.name)) return false;
+  if (!parse_name_equals(p, &s.name) || (!s.name.n && !parse_names_equal(p, &s))) return false;
   s.value = parse_value(p);
   if (s.value == EXPR_NONE) return false;
   if (!at_end_of_statement(p)) return unexpected(p, NULL), false;

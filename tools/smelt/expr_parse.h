@@ -4,8 +4,8 @@
  * docs/eval.md; the parser knows no operation and no tensor.
  *
  * Vocabulary. A *program* is a list of *statements*; a statement is an
- * expression, with a name if it is an assignment. An expression is a tree of
- * *nodes*.
+ * expression, with a name if it is an assignment, or two if that is of an
+ * operation with two results. An expression is a tree of *nodes*.
  *
  * Invariants. Nodes stand in the order in which they are evaluated: arguments
  * before the node that uses them, left before right, statement after
@@ -59,7 +59,8 @@ typedef struct expr_node {
 } expr_node;
 
 typedef struct expr_statement {
-  expr_text name; /* of an assignment, otherwise empty */
+  expr_text name;   /* of an assignment, otherwise empty */
+  expr_text second; /* the same for the second result */
   size_t at;
   int32_t first; /* its nodes are first … value */
   int32_t value;

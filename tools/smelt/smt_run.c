@@ -197,7 +197,11 @@ static void run_call(runner *r, const sm_smt_stmt *s) {
   smelt_tensor **tokens = allocate(r, s, s->n_operands, sizeof *tokens);
   if (!tokens) return;
   for (size_t i = 0; i < s->n_operands; i++) tokens[i] = operand_token(r, &s->operands[i]);
-  bind(r, s->name, smelt_call(r->ctx, sm_op_row_of(s->code)->name, tokens, s->n_operands, &s->attrs));
+  smelt_tensor *second = NULL;
+  smelt_attrs attrs = s->attrs;
+  if (s->has_second) attrs.indices = &second;
+  bind(r, s->name, smelt_call(r->ctx, sm_op_row_of(s->code)->name, tokens, s->n_operands, &attrs));
+  if (s->has_second) bind(r, s->second, second);
   free(tokens);
 }
 
