@@ -93,6 +93,27 @@ speed gelu r1w1 1 9 21
 speed chain64 chain64 1 64 128
 speed mixed65 mixed65 1 65 130
 
+# reduces CASE FLOOR [BYTES]: one launch that moves so many bytes, if they are said.
+reduces() {
+  bench "$1" --json --shape 8,300 --rounds 3 --threads 2
+  measured "$1"
+  says floor "\"$2\""
+  says equal_to_ref true
+  holds 'floor_us > 0 && ratio > 0 && unfused_us > 0'
+  [[ -z ${3:-} ]] || says launches 1
+  [[ -z ${3:-} ]] || says bytes "$3"
+}
+reduces softmax softmax
+reduces layernorm layernorm
+reduces rmsnorm rmsnorm
+reduces sum_all r3 $((2400 * 4 * 3 + 4))
+reduces sum_axis0 r2 $((2400 * 4 * 2 + 300 * 4))
+reduces sum_axis1 r2 $((2400 * 4 * 2 + 8 * 4))
+reduces argmax r1 $((2400 * 4 + 8 * 8))
+reduces meanvar moments
+reduces cross_entropy expsum
+reduces softmax_axis0 r1w1
+
 # With one round all figures are those of the round.
 bench expr --json --shape 100 --rounds 1
 measured expr

@@ -50,26 +50,91 @@ static void check_element(bench_floor_kind kind, float actual, size_t i) {
   if (kind == BENCH_FLOOR_mixed65) CHECK(fabs((double)actual - mixed((double)a)) < 1e-5);
 }
 
-static void check_floor(bench_floor_kind kind, size_t count, int threads, sm_cpu_level level) {
+/* --- Reductions, whose order is the floor's own --------------------------------------------- */
+
+static void check_near(double actual, double expected, double scale) {
+  if (fabs(actual - expected) > 1e-4 * fmax(fabs(expected), scale)) CHECK_F64(actual, expected);
+}
+
+static void check_sums(bench_floor_kind kind, const float *sums, size_t count) {
+  double actual = 0, expected = 0;
+  for (size_t i = 0; i < count; i++) {
+    double a = (double)input(0, i), b = (double)input(1, i), c = (double)input(2, i);
+    actual += (double)sums[i];
+    expected += kind == BENCH_FLOOR_r1 ? a : kind == BENCH_FLOOR_r2 ? a * b : a * b + c;
+  }
+  check_near(actual, expected, 1 + (double)count / 100);
+}
+
+/* A row with the zeros that fill its last block. */
+typedef struct row {
+  const float *items;
+  size_t n;
+  double largest, sum, squares, exps;
+} row;
+
+static row describe(const float *items, size_t n) {
+  row r = {.items = items, .n = n, .largest = (double)items[0]};
+  for (size_t i = 0; i < n; i++) r.sum += (double)items[i];
+  for (size_t i = 0; i < n; i++) r.largest = fmax(r.largest, (double)items[i]);
+  for (size_t i = 0; i < n; i++) r.exps += exp((double)items[i] - r.largest);
+  for (size_t i = 0; i < n; i++) r.squares += (double)items[i] * (double)items[i];
+  return r;
+}
+
+static double expected_of_row(bench_floor_kind kind, const row *r, size_t i) {
+  double n = (double)r->n, x = (double)r->items[i], mean = r->sum / n, square = r->squares / n;
+  if (kind == BENCH_FLOOR_softmax) return exp(x - r->largest) / r->exps;
+  if (kind == BENCH_FLOOR_layernorm) return (x - mean) / sqrt(square - mean * mean + 1e-5);
+  if (kind == BENCH_FLOOR_rmsnorm) return x / sqrt(square + 1e-5);
+  return kind == BENCH_FLOOR_expsum ? r->exps : mean + square - mean * mean;
+}
+
+static void check_rows(bench_floor_kind kind, bench_floor *floor, size_t rows) {
+  size_t n = bench_floor_pitch(floor);
+  const float *result = bench_floor_result(floor);
+  bool numbers = bench_floor_form_of(kind) == BENCH_FORM_NUMBERS;
+  for (size_t k = 0; k < rows; k++) {
+    row r = describe(bench_floor_input(floor, 0) + k * n, n);
+    for (size_t i = 0; i < (numbers ? 1 : n); i++) {
+      check_near((double)result[numbers ? k : k * n + i], expected_of_row(kind, &r, i), 1e-2);
+    }
+  }
+}
+
+/* --- All ---------------------------------------------------------------------------------------- */
+
+static void check_result(bench_floor_kind kind, bench_floor *floor, size_t rows, size_t columns) {
+  bench_floor_form form = bench_floor_form_of(kind);
+  if (form == BENCH_FORM_ROWS || form == BENCH_FORM_NUMBERS) {
+    check_rows(kind, floor, rows);
+  } else if (form == BENCH_FORM_SUMS) {
+    check_sums(kind, bench_floor_result(floor), rows * columns);
+  } else {
+    for (size_t i = 0; i < rows * columns; i++) check_element(kind, bench_floor_result(floor)[i], i);
+  }
+}
+
+static void check_floor(bench_floor_kind kind, size_t rows, size_t columns, int threads, sm_cpu_level level) {
   smelt_error err;
   bench_floor *floor = NULL;
-  CHECK_OK(bench_floor_open(&floor, kind, count, threads, level, &err), err);
+  CHECK_OK(bench_floor_open(&floor, kind, rows, columns, threads, level, &err), err);
   for (int k = 0; k < bench_floor_inputs(kind); k++) {
     CHECK((uintptr_t)bench_floor_input(floor, k) % (2 << 20) == 0);
-    for (size_t i = 0; i < count; i++) bench_floor_input(floor, k)[i] = input(k, i);
+    for (size_t i = 0; i < rows * columns; i++) bench_floor_input(floor, k)[i] = input(k, i);
   }
   for (int run = 0; run < RUNS; run++) bench_floor_run(floor);
-  for (size_t i = 0; i < count; i++) check_element(kind, bench_floor_result(floor)[i], i);
+  check_result(kind, floor, rows, columns);
   bench_floor_close(floor);
 }
 
 static void check_level(sm_cpu_level level) {
-  static const size_t counts[] = {1, 255, 256, 1000, 65536, 200001};
+  static const size_t shapes[][2] = {{1, 1}, {1, 255}, {4, 64}, {250, 4}, {16, 4096}, {3, 66667}, {33, 257}};
   if (!sm_cpu_supports(level)) TEST_SKIP("this processor has no such vectors");
   for (int kind = 0; kind < BENCH_FLOOR_COUNT; kind++)
-    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
       for (int threads = 1; threads <= 3; threads++)
-        check_floor((bench_floor_kind)kind, counts[i], threads, level);
+        check_floor((bench_floor_kind)kind, shapes[i][0], shapes[i][1], threads, level);
 }
 
 TEST(baseline) { check_level(SM_CPU_BASELINE); }
@@ -78,7 +143,8 @@ TEST(avx512) { check_level(SM_CPU_AVX512); }
 
 TEST(nothing_to_do) {
   for (int kind = 0; kind < BENCH_FLOOR_COUNT; kind++)
-    check_floor((bench_floor_kind)kind, 0, 2, sm_cpu_detect());
+    for (size_t columns = 0; columns < 2; columns++)
+      check_floor((bench_floor_kind)kind, 0, columns, 2, sm_cpu_detect());
 }
 
 TEST_MAIN(CASE(baseline), CASE(avx2), CASE(avx512), CASE(nothing_to_do))

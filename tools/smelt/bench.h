@@ -11,7 +11,7 @@
  * Invariants. What is compared is measured alternately, in one process, and the
  * order within a round rotates; so whatever else the machine does meets all series.
  * Times are for recording, computing and dropping the result. Only `warm` uses the
- * cache on disk. Inputs are f32; every program is compared with the device ref
+ * cache on disk. Inputs are f32, but for labels; every program is compared with the device ref
  * before or while it is measured. */
 #ifndef SMELT_TOOL_BENCH_H
 #define SMELT_TOOL_BENCH_H
@@ -70,7 +70,8 @@ struct bench_case {
   const char *doc;
   bench_measure *measure;
   bench_program *program;
-  bool over; /* the program takes its first input; the result is the next run's */
+  bool over;   /* the program takes its first input; the result is the next run's */
+  bool labels; /* the last input has an i64 for each row, a place in it */
   int inputs;
   bench_floor_kind floor;
   int64_t extent;

@@ -23,7 +23,9 @@ struct bench_floor {
   bench_floor_work work;
   float *arrays[BENCH_MAX_INPUTS + 1]; /* inputs, then the result unless it is over the first */
   int inputs;
-  size_t count;        /* a multiple of BENCH_BLOCK */
+  size_t count; /* a multiple of BENCH_BLOCK */
+  size_t share; /* the same */
+  size_t pitch;
   _Atomic size_t next; /* the first element that nobody has taken */
   sm_vec(pthread_t) workers;
   sm_mutex lock;
@@ -36,16 +38,17 @@ struct bench_floor {
 
 static const struct {
   const char *name;
+  bench_floor_form form;
   int inputs;
-  bool over;
 } floors[] = {
-#define BENCH_FLOOR(name, inputs, over) {#name, inputs, over},
+#define BENCH_FLOOR(name, form, inputs) {#name, BENCH_FORM_##form, inputs},
 #include "bench_floors.def"
 #undef BENCH_FLOOR
 };
 
 const char *bench_floor_name(bench_floor_kind kind) { return floors[kind].name; }
 int bench_floor_inputs(bench_floor_kind kind) { return floors[kind].inputs; }
+bench_floor_form bench_floor_form_of(bench_floor_kind kind) { return floors[kind].form; }
 
 /* --- Scalars ---------------------------------------------------------------------------- */
 
@@ -68,10 +71,10 @@ static void set_scalars(bench_floor *floor, bench_floor_kind kind) {
 
 static void run_shares(bench_floor *floor) {
   for (;;) {
-    size_t begin = atomic_fetch_add_explicit(&floor->next, SHARE, memory_order_relaxed);
+    size_t begin = atomic_fetch_add_explicit(&floor->next, floor->share, memory_order_relaxed);
     if (begin >= floor->count) break;
     size_t left = floor->count - begin;
-    floor->loop(&floor->work, begin, begin + (left < SHARE ? left : SHARE));
+    floor->loop(&floor->work, begin, begin + (left < floor->share ? left : floor->share));
   }
 #if defined(__x86_64__)
   _mm_sfence(); /* stores past the caches are ordered by nothing else */
@@ -150,17 +153,28 @@ static bool start_workers(bench_floor *floor, int n) {
   return true;
 }
 
-smelt_status bench_floor_open(bench_floor **out, bench_floor_kind kind, size_t count, int threads,
-                              sm_cpu_level level, smelt_error *err) {
+static size_t whole_blocks(size_t n) { return (n + BENCH_BLOCK - 1) / BENCH_BLOCK * BENCH_BLOCK; }
+
+static void cut_into_shares(bench_floor *floor, bench_floor_form form, size_t rows, size_t columns) {
+  bool whole_rows = form == BENCH_FORM_ROWS || form == BENCH_FORM_NUMBERS;
+  floor->pitch = whole_rows ? whole_blocks(columns) : columns;
+  floor->count = whole_blocks(rows * floor->pitch);
+  floor->share = SHARE;
+  floor->work.columns = floor->pitch;
+  if (whole_rows && columns) floor->share = floor->pitch * (SHARE / floor->pitch + (floor->pitch > SHARE));
+}
+
+smelt_status bench_floor_open(bench_floor **out, bench_floor_kind kind, size_t rows, size_t columns,
+                              int threads, sm_cpu_level level, smelt_error *err) {
   bench_floor *floor = calloc(1, sizeof *floor);
   if (!floor) return sm_error_memory(err, "a floor");
   floor->loop = bench_floor_find(kind, level);
   floor->inputs = floors[kind].inputs;
-  floor->count = (count + BENCH_BLOCK - 1) / BENCH_BLOCK * BENCH_BLOCK;
+  cut_into_shares(floor, floors[kind].form, rows, columns);
   set_scalars(floor, kind);
   (void)sm_mutex_init(&floor->lock, SM_LOCK_TOOL);
   (void)pthread_cond_init(&floor->changed, NULL);
-  if (!make_arrays(floor, floors[kind].over) || !start_workers(floor, threads - 1)) {
+  if (!make_arrays(floor, floors[kind].form == BENCH_FORM_OVER) || !start_workers(floor, threads - 1)) {
     bench_floor_close(floor);
     return sm_error_memory(err, "arrays and threads of a floor");
   }
@@ -183,4 +197,5 @@ void bench_floor_close(bench_floor *floor) {
 }
 
 float *bench_floor_input(bench_floor *floor, int which) { return floor->arrays[which]; }
+size_t bench_floor_pitch(const bench_floor *floor) { return floor->pitch; }
 const float *bench_floor_result(const bench_floor *floor) { return floor->work.out; }

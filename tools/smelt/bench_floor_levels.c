@@ -14,7 +14,11 @@
 #define PASTE(a, b) PASTE_(a, b)
 #define CALL(name) PASTE(name, LEVEL)
 #define LOOP(name) TARGET static void CALL(name)(const bench_floor_work *work, size_t begin, size_t end)
-#define HELPER(name) TARGET static inline __attribute__((always_inline)) VEC CALL(name)
+#define HELPER_OF(type, name) TARGET static inline __attribute__((always_inline)) type CALL(name)
+#define HELPER(name) HELPER_OF(VEC, name)
+#define ALIGNED _Alignas(64)
+#define FETCH(p) __builtin_prefetch(p)
+enum { SUMS = 4, ROW_BUFFER = 16384 };
 
 #if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")
@@ -101,18 +105,18 @@ TARGET static inline __attribute__((always_inline)) VEC scale_avx2(VEC x, VEC n)
 
 bench_floor_loop *bench_floor_find(bench_floor_kind kind, sm_cpu_level level) {
   static bench_floor_loop *const loops[][BENCH_FLOOR_COUNT] = {
-#define BENCH_FLOOR(name, inputs, over) name##_baseline,
+#define BENCH_FLOOR(name, form, inputs) name##_baseline,
     {
 #include "bench_floors.def"
     },
 #undef BENCH_FLOOR
 #if defined(__x86_64__)
-#define BENCH_FLOOR(name, inputs, over) name##_avx2,
+#define BENCH_FLOOR(name, form, inputs) name##_avx2,
     {
 #include "bench_floors.def"
     },
 #undef BENCH_FLOOR
-#define BENCH_FLOOR(name, inputs, over) name##_avx512,
+#define BENCH_FLOOR(name, form, inputs) name##_avx512,
     {
 #include "bench_floors.def"
     },

@@ -12,7 +12,7 @@
  *   LOAD STREAM STORE SET FMA MAX ABS SQRT ROUND SCALE(x, n): x * 2^n for whole n
  *
  * They are undefined at the end. The operators + - * / work on VEC. `begin` and `end` are multiples of
- * BENCH_BLOCK, which is a multiple of LANES * FLIGHT. */
+ * BENCH_BLOCK, which is a multiple of LANES * FLIGHT and of LANES * SUMS. */
 
 LOOP(r1w1) {
   const float *x = work->in[0];
@@ -96,6 +96,9 @@ LOOP(mixed65) {
 }
 #undef EACH
 #undef EACH2
+
+#include "bench_floor_rows.h"
+
 #undef LEVEL
 #undef TARGET
 #undef VEC

@@ -12,6 +12,7 @@ enum { BENCH_BLOCK = 256 };
 typedef struct bench_floor_work {
   const float *in[BENCH_MAX_INPUTS];
   float *out;
+  size_t columns; /* of a row, whole blocks; other loops know no rows */
   float scalars[BENCH_SCALARS];
 } bench_floor_work;
 

@@ -94,7 +94,7 @@ static void add_bytes(sm_text *text, int width, int64_t bytes) {
   add_fixed(text, width, 0, value, units[unit]);
 }
 
-enum { NAME = 12, TIME = 8, FLOOR = 7, SMALL = 8 };
+enum { NAME = 14, TIME = 8, FLOOR = 9, SMALL = 8 };
 
 void bench_report_head(sm_text *text) {
   sm_text_addf(text, "%-*s", NAME, "case");

@@ -24,6 +24,23 @@ static smelt_status make_input(bench_side *side, int which, const sm_shape *shap
   return smelt_check(side->inputs[which], err);
 }
 
+/* In the order of nothing. */
+static smelt_status make_labels(bench_side *side, int which, const sm_shape *shape, smelt_error *err) {
+  int64_t rows = shape->rank ? shape->dims[0] : 1, columns = shape->rank > 1 ? shape->dims[1] : 1;
+  int64_t *labels = malloc((size_t)(rows + 1) * sizeof *labels);
+  if (!labels) return sm_error_memory(err, "labels");
+  for (int64_t i = 0; i < rows; i++) labels[i] = columns ? i * 40503 % columns : 0;
+  side->inputs[which] = smelt_from_host(side->ctx, SMELT_I64, 1, &rows, labels);
+  free(labels);
+  return smelt_check(side->inputs[which], err);
+}
+
+static smelt_status make_inputs(bench_side *side, const bench_case *what, const sm_shape *shape,
+                                smelt_error *err) {
+  for (int k = 0; k < what->inputs - what->labels; k++) SM_TRY(make_input(side, k, shape, err));
+  return what->labels ? make_labels(side, what->inputs - 1, shape, err) : SMELT_OK;
+}
+
 static void *count_allocation(void *user, void *ptr, size_t old, size_t size) {
   (void)atomic_fetch_add((_Atomic int64_t *)user, 1);
   return sm_malloc_allocator.fn(sm_malloc_allocator.user, ptr, old, size);
@@ -39,8 +56,7 @@ smelt_status bench_side_open(bench_side *side, const bench_case *what, const cha
   *side = (bench_side){0};
   side->ctx = smelt_context_create(&desc, err);
   if (!side->ctx) return err->code;
-  for (int k = 0; k < what->inputs; k++) SM_TRY(make_input(side, k, shape, err));
-  return SMELT_OK;
+  return make_inputs(side, what, shape, err);
 }
 
 smelt_status bench_side_open_measured(bench_side *side, const bench_case *what, const bench_options *options,
@@ -98,38 +114,56 @@ smelt_counters bench_side_counters(const bench_side *side) {
 
 /* --- Checking -------------------------------------------------------------------------- */
 
-static smelt_status read_result(bench_side *side, const bench_case *what, uint64_t order, float *values,
-                                size_t count, smelt_error *err) {
+/* Elements of any dtype, to be freed. */
+typedef struct elements {
+  smelt_dtype dtype;
+  size_t count;
+  unsigned char *data;
+} elements;
+
+static smelt_status read_elements(const smelt_tensor *t, elements *out, smelt_error *err) {
+  SM_TRY(smelt_check(t, err));
+  size_t count = (size_t)smelt_count(t), bytes = count * smelt_dtype_size(smelt_dtype_of(t));
+  *out = (elements){smelt_dtype_of(t), count, malloc(bytes + 1)};
+  return out->data ? smelt_read(t, out->dtype, out->data, bytes, err)
+                   : sm_error_memory(err, "results to compare");
+}
+
+static smelt_status read_result(bench_side *side, const bench_case *what, uint64_t order, elements *out,
+                                smelt_error *err) {
   smelt_tensor *result = what->program(side->inputs, order);
-  smelt_status status = smelt_read(result, SMELT_F32, values, count * sizeof *values, err);
+  smelt_status status = read_elements(result, out, err);
   put_away(side, what, result);
   return status;
 }
 
 static smelt_status read_from_ref(const bench_case *what, uint64_t order, const sm_shape *shape,
-                                  float *values, size_t count, smelt_error *err) {
+                                  elements *out, smelt_error *err) {
   bench_side ref;
   smelt_status status = bench_side_open(&ref, what, "ref", false, shape, err);
-  if (status == SMELT_OK) status = read_result(&ref, what, order, values, count, err);
+  if (status == SMELT_OK) status = read_result(&ref, what, order, out, err);
   bench_side_close(&ref);
   return status;
 }
 
-static bool all_match(const float *actual, const float *expected, size_t count) {
-  for (size_t i = 0; i < count; i++)
-    if (!smt_element_matches(SMELT_F32, &actual[i], &expected[i], SM_SMT_EXACT)) return false;
+static bool all_match(const elements *actual, const elements *expected) {
+  size_t size = smelt_dtype_size(actual->dtype);
+  if (actual->dtype != expected->dtype || actual->count != expected->count) return false;
+  for (size_t i = 0; i < actual->count; i++) {
+    const unsigned char *a = actual->data + i * size, *e = expected->data + i * size;
+    if (!smt_element_matches(actual->dtype, a, e, SM_SMT_EXACT)) return false;
+  }
   return true;
 }
 
 smelt_status bench_side_check(bench_side *side, const bench_case *what, uint64_t order, const sm_shape *shape,
                               bench_result *result, smelt_error *err) {
-  size_t count = (size_t)sm_shape_count(shape);
-  float *actual = malloc((2 * count + 1) * sizeof *actual), *expected = actual + count;
-  if (!actual) return sm_error_memory(err, "results to compare");
-  smelt_status status = read_result(side, what, order, actual, count, err);
-  if (status == SMELT_OK) status = read_from_ref(what, order, shape, expected, count, err);
-  if (status == SMELT_OK && !all_match(actual, expected, count)) result->differs = true;
-  free(actual);
+  elements actual = {.data = NULL}, expected = {.data = NULL};
+  smelt_status status = read_result(side, what, order, &actual, err);
+  if (status == SMELT_OK) status = read_from_ref(what, order, shape, &expected, err);
+  if (status == SMELT_OK && !all_match(&actual, &expected)) result->differs = true;
+  free(actual.data);
+  free(expected.data);
   return status;
 }
 

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "bench.h"
 
-enum { WARM_UP_ROUNDS = 2, CHECKED_ELEMENTS = 2011 };
+enum { WARM_UP_ROUNDS = 2, CHECKED_ROWS = 5, CHECKED_COLUMNS = 403 };
 
 typedef enum series { PROGRAM, FLOOR, UNFUSED, SERIES_COUNT } series;
 
@@ -25,16 +25,19 @@ typedef struct speed {
 /* --- Opening ------------------------------------------------------------------------------ */
 
 static smelt_status open_floor(speed *s, smelt_error *err) {
-  size_t count = (size_t)sm_shape_count(&s->result->shape);
+  const sm_shape *shape = &s->result->shape;
+  size_t count = (size_t)sm_shape_count(shape);
+  size_t columns = shape->rank ? (size_t)shape->dims[shape->rank - 1] : 1;
   bench_floor_kind kind = s->what->floor;
-  SM_TRY(bench_floor_open(&s->floor, kind, count, s->options->threads, sm_cpu_detect(), err));
+  SM_TRY(bench_floor_open(&s->floor, kind, columns ? count / columns : 0, columns, s->options->threads,
+                          sm_cpu_detect(), err));
   for (int k = 0; k < bench_floor_inputs(kind); k++)
     for (size_t i = 0; i < count; i++) bench_floor_input(s->floor, k)[i] = bench_input_value(k, i);
   return SMELT_OK;
 }
 
 static smelt_status check_values(const speed *s, smelt_error *err) {
-  sm_shape small = {.rank = 1, .dims = {CHECKED_ELEMENTS}};
+  sm_shape small = {.rank = 2, .dims = {CHECKED_ROWS, CHECKED_COLUMNS}};
   bench_side side;
   smelt_status status =
       bench_side_open(&side, s->what, s->options->device, !s->options->no_fusion, &small, err);
