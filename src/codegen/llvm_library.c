@@ -2,10 +2,11 @@
 #define _GNU_SOURCE
 #include "codegen/llvm_library.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/library.h"
 
 /* The version that kernels are developed with first. */
 static const char *const file_names[] = {
@@ -13,16 +14,9 @@ static const char *const file_names[] = {
 };
 enum { N_FILE_NAMES = sizeof file_names / sizeof file_names[0] };
 
-/* dlsym answers void *, which POSIX lets a function pointer be copied from. */
-static bool find_symbol(void *handle, const char *name, void *slot) {
-  void *symbol = dlsym(handle, name);
-  memcpy(slot, &symbol, sizeof symbol);
-  return symbol != NULL;
-}
-
 static bool find_symbols(sm_llvm *llvm) {
   bool all = true;
-#define LLVM(result, name, parameters) all = find_symbol(llvm->handle, #name, &llvm->name) && all;
+#define LLVM(result, name, parameters) all = sm_library_symbol(llvm->handle, #name, &llvm->name) && all;
 #include "codegen/llvm.def"
   return all;
 }
@@ -35,7 +29,7 @@ static void initialize_target(void *handle, const char *target) {
   char name[64];
   for (int i = 0; i < N_PARTS; i++) {
     (void)snprintf(name, sizeof name, "LLVMInitialize%s%s", target, parts[i]);
-    if (!find_symbol(handle, name, &functions[i])) return;
+    if (!sm_library_symbol(handle, name, &functions[i])) return;
   }
   for (int i = 0; i < N_PARTS; i++) functions[i]();
 }
@@ -46,8 +40,7 @@ static void initialize_targets(void *handle) {
 }
 
 static bool open_file(sm_llvm *llvm, const char *file) {
-  /* Never unmapped: LLVM registers destructors and keeps threads' data. */
-  llvm->handle = dlopen(file, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
+  llvm->handle = sm_library_open(file);
   if (!llvm->handle) return false;
   if (!find_symbols(llvm)) {
     sm_llvm_close(llvm);
@@ -56,15 +49,6 @@ static bool open_file(sm_llvm *llvm, const char *file) {
   (void)snprintf(llvm->name, sizeof llvm->name, "%s", file);
   initialize_targets(llvm->handle);
   return true;
-}
-
-static smelt_status not_found(smelt_error *err) {
-  char list[200];
-  size_t n = 0;
-  for (int i = 0; i < N_FILE_NAMES && n < sizeof list; i++) {
-    n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", i ? ", " : "", file_names[i]);
-  }
-  return sm_error_set(err, SMELT_ERR_COMPILE, "libLLVM not found, tried %s", list);
 }
 
 smelt_status sm_llvm_open(sm_llvm *llvm, smelt_error *err) {
@@ -81,7 +65,7 @@ smelt_status sm_llvm_open(sm_llvm *llvm, smelt_error *err) {
   for (int i = 0; i < N_FILE_NAMES; i++) {
     if (open_file(llvm, file_names[i])) return SMELT_OK;
   }
-  return not_found(err);
+  return sm_library_not_found("libLLVM", file_names, N_FILE_NAMES, SMELT_ERR_COMPILE, err);
 }
 
 void sm_llvm_close(sm_llvm *llvm) {
@@ -89,6 +73,6 @@ void sm_llvm_close(sm_llvm *llvm) {
     LLVMTargetMachineRef spare = atomic_exchange(&llvm->spare[level], NULL);
     if (spare) llvm->LLVMDisposeTargetMachine(spare);
   }
-  if (llvm->handle) (void)dlclose(llvm->handle);
+  if (llvm->handle) sm_library_close(llvm->handle);
   llvm->handle = NULL;
 }
