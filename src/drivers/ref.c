@@ -140,6 +140,6 @@ const sm_driver sm_driver_ref = {
     .close = close_ref,
     .alloc = sm_host_alloc,
     .free = sm_host_free,
-    .upload = sm_host_copy,
-    .download = sm_host_copy,
+    .upload = sm_host_upload,
+    .download = sm_host_download,
 };

@@ -150,7 +150,7 @@ int64_t sm_elementwise_ns(const sm_elementwise_form *form, int64_t work_items, u
   return 1 + (memory > compute ? memory : compute);
 }
 
-/* --- Width and launch size ------------------------------------------------------------- */
+/* --- Width ------------------------------------------------------------- */
 
 static bool divides_rows(const sm_trace *trace, const sm_launch_plan *plan, int width) {
   for (size_t b = 0; b < trace->blocks.len; b++) {
@@ -169,19 +169,14 @@ int sm_elementwise_width(const sm_trace *trace, const sm_launch_plan *plan, cons
   return *width;
 }
 
-sm_launch_size sm_elementwise_launch_size(int width, int64_t work_items, const sm_profile *profile) {
-  int64_t vectors = (work_items + width - 1) / width;
-  int threads = profile->plane;
-  while (threads <= profile->max_group / 2 && threads <= vectors / 2) threads *= 2;
-  return (sm_launch_size){(vectors + threads - 1) / threads, threads};
-}
-
 /* --- The form ------------------------------------------------------------------------------ */
 
 sm_elementwise_form sm_elementwise_choose(const sm_trace *trace, const sm_launch_plan *plan,
                                           const sm_profile *profile, bool streaming, sm_arena *arena) {
   trace_facts f = gather(trace, plan);
   int width = sm_elementwise_width(trace, plan, profile);
+  if (!profile->chunked)
+    return (sm_elementwise_form){.width = width, .unroll = 1, .threads = true, .work = f.work};
   sm_elementwise_form form = {
       .width = width, .unroll = 1, .loops = f.loops, .padded = f.one_axis, .work = f.work};
   if (f.cost > ONE_LOOP_COST || f.loops) choose_tiles(trace, &f, arena, &form);

@@ -124,16 +124,16 @@ static int32_t widen(skeleton *s, const place *p, int32_t value) {
 }
 
 /* Where a buffer that moves along the innermost axis is, in a row that begins at `base`. */
-static int32_t emit_position(skeleton *s, const place *p, int32_t buffer, int32_t base) {
+static int32_t emit_position(skeleton *s, int32_t position, int32_t buffer, int32_t base) {
   int32_t argument = s->inner_stride[buffer];
-  int32_t offset = argument == SM_KIR_NONE ? p->position : arithmetic(s, SM_KOP_MUL, p->position, argument);
-  return add(s, base, offset);
+  return add(s, base, argument == SM_KIR_NONE ? position : arithmetic(s, SM_KOP_MUL, position, argument));
 }
 
 static int32_t emit_read(skeleton *s, const place *p, int32_t input, int32_t base) {
   if (inner_stride_of(s, input) == 0)
     return widen(s, p, sm_kir_load(s->kernel, input, or_zero(s, base), SM_KIR_NONE, 1));
-  return sm_kir_load(s->kernel, input, emit_position(s, p, input, base), s->inner_stride[input], p->width);
+  return sm_kir_load(s->kernel, input, emit_position(s, p->position, input, base), s->inner_stride[input],
+                     p->width);
 }
 
 static int32_t emit_index(skeleton *s, const place *p) {
@@ -179,7 +179,7 @@ static int32_t value_of(skeleton *s, const place *p, int32_t i) {
 static int32_t emit_lanes(skeleton *s, const place *p, int32_t input) {
   int32_t base = s->base[input];
   if (inner_stride_of(s, input) == 0) return base == SM_KIR_NONE ? base : widen(s, p, base);
-  int32_t lanes = emit_position(s, p, input, base), argument = s->inner_stride[input];
+  int32_t lanes = emit_position(s, p->position, input, base), argument = s->inner_stride[input];
   if (p->width == 1) return lanes;
   if (argument == SM_KIR_NONE) return sm_kir_iota(s->kernel, lanes, p->width);
   int32_t steps = sm_kir_iota(s->kernel, sm_kir_i64(s->kernel, 0), p->width);
@@ -220,7 +220,8 @@ static void emit_compute(skeleton *s, const place *p, int32_t i) {
 static void emit_write(skeleton *s, const place *p, const sm_step *step) {
   int32_t buffer = n_inputs(s) + step->index, value = value_of(s, p, step->args[0]);
   bool strided = sm_block_plan_strided(s->plan, buffer);
-  int32_t index = strided ? emit_position(s, p, buffer, s->base[buffer]) : add(s, p->row, p->position);
+  int32_t flat = strided ? p->position : add(s, p->row, p->position);
+  int32_t index = emit_position(s, flat, buffer, s->base[buffer]);
   if (s->form.streaming) sm_kir_stream(s->kernel, buffer, index, value);
   else sm_kir_store(s->kernel, buffer, index, s->inner_stride[buffer], value);
 }
@@ -336,24 +337,29 @@ static bool prefetches(const skeleton *s, int segment) {
 
 enum { MAX_UNROLL = 16 };
 
-/* A loop over [begin, end) by rounds of `n` vectors of `width`. */
-static void emit_loop(skeleton *s, int segment, const span *at, int width, int n) {
+/* `n` vectors of `width` from `position` on. */
+static void emit_round(skeleton *s, int segment, const span *at, int32_t position, int width, int n) {
   place places[MAX_UNROLL] = {{.width = width}};
   size_t n_steps = s->block->steps.len;
-  int32_t position = sm_kir_for(s->kernel, at->begin, at->end, (int64_t)width * n);
   for (size_t i = 0; i < n_steps * (size_t)n; i++) s->locals[i] = SM_KIR_NONE;
   for (int u = 0; u < n; u++) {
     int32_t own =
         u ? arithmetic(s, SM_KOP_ADD, position, sm_kir_i64(s->kernel, (int64_t)u * width)) : position;
     places[u] = (place){width, own, at->row, at->tile, s->locals + n_steps * (size_t)u};
   }
-  bool rolled = s->block->loop.trips && !s->tile;
+  bool rolled = s->block->loop.trips && !s->tile && !s->form.threads;
   for (int u = 0; u < n && width == s->form.width && rolled; u++)
     emit_prefetches(s, &places[u], (int64_t)width * n);
   load_slots(s, segment, places, n);
   emit_steps(s, segment, places, n);
   for (int u = 0; u < n && width == s->form.width && prefetches(s, segment); u++)
     emit_prefetches(s, &places[u], s->tile);
+}
+
+/* A loop over [begin, end) by rounds. */
+static void emit_loop(skeleton *s, int segment, const span *at, int width, int n) {
+  int32_t position = sm_kir_for(s->kernel, at->begin, at->end, (int64_t)width * n);
+  emit_round(s, segment, at, position, width, n);
   sm_kir_end(s->kernel);
 }
 
@@ -384,7 +390,7 @@ static int unroll_of(const skeleton *s, int segment) {
  * ones and then single elements. */
 static void emit_segment(skeleton *s, int segment, const span *at) {
   int unroll = unroll_of(s, segment);
-  if (s->form.padded) {
+  if (s->form.padded || s->form.threads) {
     emit_loop(s, segment, at, s->form.width, unroll);
     return;
   }
@@ -470,6 +476,20 @@ static void emit_rows(skeleton *s) {
   sm_kir_end(k);
 }
 
+/* The vector of a thread, wherever it is. */
+static void emit_vector(skeleton *s) {
+  sm_kir_kernel *k = s->kernel;
+  int32_t extent = add_extent(s, s->plan->rank - 1);
+  int32_t flat = sm_kir_for(k, sm_kir_chunk_begin(k), sm_kir_chunk_end(k), s->form.width);
+  int32_t row_number = arithmetic(s, SM_KOP_TRUNC_DIV, flat, extent);
+  int32_t row = arithmetic(s, SM_KOP_MUL, row_number, extent);
+  decode_row(s, row_number);
+  emit_row_values(s);
+  const span at = {.row = row, .tile = SM_KIR_NONE};
+  emit_round(s, 0, &at, arithmetic(s, SM_KOP_SUB, flat, row), s->form.width, 1);
+  sm_kir_end(k);
+}
+
 /* The whole chunk. */
 static void emit_only_row(skeleton *s) {
   int32_t begin = sm_kir_chunk_begin(s->kernel), end = sm_kir_chunk_end(s->kernel);
@@ -491,7 +511,7 @@ static void begin_buffers(skeleton *s) {
     int64_t stride = inner_stride_of(s, i);
     bool other = stride != 0 && stride != 1 && touches(s, i);
     s->inner_stride[i] = other ? add_stride(s, s->plan->rank - 1, i) : SM_KIR_NONE;
-    bool shifted = i < n_inputs(s) && s->launch->first[i] && touches(s, i);
+    bool shifted = s->launch->first[i] && touches(s, i);
     s->base[i] = shifted ? add_size(s, SM_SIZE_FIRST, 0, i) : SM_KIR_NONE;
     if (i < n_inputs(s)) begin_gathered(s, i);
   }
@@ -541,8 +561,9 @@ static void emit_block(skeleton *s, sm_arena *arena) {
   begin_buffers(s);
   if (s->block->loop.trips) s->trips = add_size(s, SM_SIZE_TRIPS, 0, 0);
   if (s->block->loop.columns) s->row = add_size(s, SM_SIZE_ROW, 0, 0);
-  if (s->plan->rank > 1) emit_rows(s);
-  else emit_only_row(s);
+  if (s->plan->rank == 1) emit_only_row(s);
+  else if (s->form.threads) emit_vector(s);
+  else emit_rows(s);
 }
 
 /* --- The kernel --------------------------------------------------------------------------------- */

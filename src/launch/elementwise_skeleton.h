@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The elementwise skeleton: from a trace and its launch plan to kernel IR, for
- * devices that run chunks of work items.
+ * The elementwise skeleton: from a trace and its launch plan to kernel IR.
+ *
+ * On devices that are not chunked each thread takes one vector, and finds the place of its
+ * row by itself; the width divides rows, so that nothing is left over. What follows is about
+ * chunks of work items.
  *
  * Each block becomes a loop nest of its own over the chunk. A block of more
  * than one axis has a loop over rows, in which the row number is decoded once
@@ -35,6 +38,7 @@ typedef struct sm_elementwise_form {
   int segment;    /* cost of the steps that a segment of a tiled kernel may have */
   bool streaming; /* results bypass the caches */
   bool padded;
+  bool threads; /* a chunk is one vector: the device spreads them over threads */
   bool interpreted;
   int64_t work; /* cost of all blocks' steps, all trips of loops */
 } sm_elementwise_form;
@@ -48,16 +52,6 @@ sm_elementwise_form sm_elementwise_interpreted(const sm_trace *trace, const sm_l
 
 /* Lanes of a vector, for this plan. */
 int sm_elementwise_width(const sm_trace *trace, const sm_launch_plan *plan, const sm_profile *profile);
-
-/* How many groups of how many threads a launch is, on a device that is not chunked: a
- * thread takes one vector, a group as many whole planes as there is work for, in powers
- * of two. */
-typedef struct sm_launch_size {
-  int64_t groups;
-  int threads; /* of a group */
-} sm_launch_size;
-
-sm_launch_size sm_elementwise_launch_size(int width, int64_t work_items, const sm_profile *profile);
 
 /* Estimate of one thread's time for a launch, in nanoseconds. */
 int64_t sm_elementwise_ns(const sm_elementwise_form *form, int64_t work_items, uint64_t bytes);

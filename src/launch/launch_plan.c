@@ -149,27 +149,32 @@ static void find_grain(sm_launch_plan *plan, size_t n_blocks) {
   }
 }
 
+static int64_t first_of(const sm_layout *layout, bool whole) {
+  int64_t begin = 0, end;
+  if (!layout) return 0;
+  if (!whole) sm_layout_bounds(layout, &begin, &end);
+  return layout->offset - begin;
+}
+
 static void find_firsts(const sm_trace *trace, const sm_operand_layouts *layouts, int64_t *first) {
-  for (size_t i = 0; layouts && i < trace->inputs.len; i++) {
-    int64_t begin, end;
-    if (!layouts->inputs[i]) continue;
-    sm_layout_bounds(layouts->inputs[i], &begin, &end);
-    first[i] = layouts->inputs[i]->offset - begin;
-  }
+  size_t n_in = trace->inputs.len;
+  for (size_t i = 0; layouts && i < n_in; i++) first[i] = first_of(layouts->inputs[i], layouts->whole);
+  for (size_t i = 0; layouts && i < trace->outputs.len; i++)
+    first[n_in + i] = first_of(layouts->outputs[i], layouts->whole);
 }
 
 bool sm_launch_plan_make(const sm_trace *trace, const sm_segment *segment, const sm_operand_layouts *layouts,
                          bool keep_axes, sm_arena *arena, sm_launch_plan *out) {
-  size_t n_inputs = trace->inputs.len, n_strides = (n_inputs + trace->outputs.len) * SMELT_MAX_RANK;
+  size_t n_inputs = trace->inputs.len, n_buffers = n_inputs + trace->outputs.len;
   const planning l = {trace, segment, layouts, keep_axes, out};
   out->blocks = sm_arena_zalloc(arena, trace->blocks.len, sizeof *out->blocks);
-  out->first = sm_arena_zalloc(arena, n_inputs, sizeof *out->first);
+  out->first = sm_arena_zalloc(arena, n_buffers, sizeof *out->first);
   out->gathered = sm_arena_zalloc(arena, n_inputs, sizeof *out->gathered);
   if (!out->blocks || !out->first || !out->gathered) return false;
   out->work_items = sm_shape_count(sm_block_shape(segment, &trace->blocks.items[0]));
   for (size_t b = 0; b < trace->blocks.len; b++) {
     sm_block_plan *p = &out->blocks[b];
-    p->strides = sm_arena_zalloc(arena, n_strides, sizeof *p->strides);
+    p->strides = sm_arena_zalloc(arena, n_buffers * SMELT_MAX_RANK, sizeof *p->strides);
     if (!p->strides) return false;
     plan_block(&l, &trace->blocks.items[b], p);
   }

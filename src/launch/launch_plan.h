@@ -29,17 +29,19 @@ typedef struct sm_gathered_axis {
 
 typedef struct sm_launch_plan {
   sm_block_plan *blocks;      /* one a block of the trace */
-  int64_t *first;             /* by input: where its element at the origin is, in its span */
+  int64_t *first;             /* by buffer: where its element at the origin is, in its span */
   sm_gathered_axis *gathered; /* by input */
   int64_t work_items;         /* elements of the index space */
   int64_t grain;              /* chunks begin at multiples of this */
 } sm_launch_plan;
 
 /* Where operands are in memory: by input and by output a layout, NULL where it is dense
- * and row-major. A buffer's *span* begins at the lowest of its elements. Outputs are in the
- * order of their layout, the same for all of a block, and walk forwards. */
+ * and row-major. A buffer's *span* begins at the lowest of its elements, or is all of its
+ * memory. Outputs are in the order of their layout, the same for all of a block, and walk
+ * forwards. */
 typedef struct sm_operand_layouts {
   const sm_layout **inputs, **outputs;
+  bool whole; /* spans are */
 } sm_operand_layouts;
 
 /* For the sizes of `segment`; `layouts` NULL: all operands are row-major. Everything lives

@@ -192,6 +192,7 @@ static bool note_layouts(sm_operands *o) {
   o->layouts.inputs = sm_arena_zalloc(o->arena, n_in, sizeof *o->layouts.inputs);
   o->layouts.outputs = sm_arena_zalloc(o->arena, n_out, sizeof *o->layouts.outputs);
   if (!o->layouts.inputs || !o->layouts.outputs) return false;
+  o->layouts.whole = sm_operands_are_whole(o);
   for (size_t i = 0; i < n_in; i++) o->layouts.inputs[i] = input_buffer(o, i)->layout;
   for (size_t i = 0; i < n_out; i++) o->layouts.outputs[i] = (*output_buffer(o, i))->layout;
   return true;
@@ -199,21 +200,28 @@ static bool note_layouts(sm_operands *o) {
 
 static uint64_t smaller(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
+/* From the lowest to the highest element. */
+static uint64_t spanned_bytes(const sm_layout *layout, smelt_dtype dtype) {
+  int64_t begin, end;
+  sm_layout_bounds(layout, &begin, &end);
+  return (uint64_t)(end - begin) * smelt_dtype_size(dtype);
+}
+
 /* A view that stands still somewhere has fewer bytes than its shape; of what is gathered
  * an element is read for each of the space. */
-static uint64_t bytes_of(const sm_operands *o, const sm_trace_value *v, uint64_t span) {
+static uint64_t bytes_of(const sm_operands *o, const sm_trace_value *v) {
   const sm_buffer *buffer = o->on->buffers[v->value];
   const sm_shape *shape = buffer->layout ? &buffer->layout->shape : &value_of(o, v->value)->shape;
-  uint64_t bytes = smaller((uint64_t)sm_shape_bytes(shape, v->dtype), span);
+  uint64_t bytes = (uint64_t)sm_shape_bytes(shape, v->dtype);
+  if (buffer->layout) bytes = smaller(bytes, spanned_bytes(buffer->layout, v->dtype));
   if (v->gathered == SM_NO_AXIS) return bytes;
   const sm_shape *space = sm_block_shape(o->on->segment, &o->trace->blocks.items[0]);
   return smaller(bytes, (uint64_t)sm_shape_bytes(space, v->dtype));
 }
 
-static uint64_t count_bytes(const sm_operands *o, const sm_trace_values *list, size_t first) {
+static uint64_t count_bytes(const sm_operands *o, const sm_trace_values *list) {
   uint64_t bytes = 0;
-  for (size_t i = 0; i < list->len; i++)
-    bytes += bytes_of(o, &list->items[i], sm_operands_span(o, first + i).bytes);
+  for (size_t i = 0; i < list->len; i++) bytes += bytes_of(o, &list->items[i]);
   return bytes;
 }
 
@@ -225,17 +233,16 @@ smelt_status sm_operands_open(sm_operands *o, smelt_error *err) {
     sm_operands_drop_outputs(o);
     return status;
   }
-  o->read = count_bytes(o, &o->trace->inputs, 0);
-  o->written = count_bytes(o, &o->trace->outputs, o->trace->inputs.len);
+  o->read = count_bytes(o, &o->trace->inputs);
+  o->written = count_bytes(o, &o->trace->outputs);
   return SMELT_OK;
 }
 
-/* From the lowest to the highest element. */
 sm_kir_span sm_operands_span(const sm_operands *o, size_t i) {
   size_t n_in = o->trace->inputs.len;
   const sm_trace_value *operand = i < n_in ? &o->trace->inputs.items[i] : &o->trace->outputs.items[i - n_in];
   const sm_buffer *buffer = o->on->buffers[operand->value];
-  if (!buffer->layout) return (sm_kir_span){buffer->data, buffer->bytes};
+  if (!buffer->layout || sm_operands_are_whole(o)) return (sm_kir_span){buffer->data, buffer->bytes};
   int64_t begin, end;
   size_t size = smelt_dtype_size(operand->dtype);
   sm_layout_bounds(buffer->layout, &begin, &end);

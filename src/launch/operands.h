@@ -34,6 +34,9 @@ typedef struct sm_operands {
 smelt_status sm_operands_open(sm_operands *o, smelt_error *err);
 void sm_operands_drop_outputs(sm_operands *o);
 
+/* Whether kernels are given whole buffers, as devices without addresses need it, and not the
+ * part from the lowest to the highest element. */
+static inline bool sm_operands_are_whole(const sm_operands *o) { return !o->device->driver->host_memory; }
 /* The memory that buffer number `i` (inputs, then outputs) has for its elements. */
 sm_kir_span sm_operands_span(const sm_operands *o, size_t i);
 /* Whether every output begins at a multiple of 64 bytes. */

@@ -83,6 +83,7 @@ static smelt_status place_input(run *r, size_t input, smelt_error *err) {
   int64_t begin, end;
   sm_buffer_layout(r->operands.on->buffers[v], &r->segment->values.items[v].shape, &layout);
   sm_layout_bounds(&layout, &begin, &end);
+  if (sm_operands_are_whole(&r->operands)) begin = 0;
   bool single =
       sm_reduce_strides(&r->geometry, of_results ? results : NULL, &layout, r->inputs[input].strides);
   if (!single) return gather(r, input, of_results, &layout, err);

@@ -151,12 +151,12 @@ static bool fill_arguments(const run *r, const sm_ready_kernel *kernel, sm_launc
   return true;
 }
 
-static void add_launch_size(sm_text *text, const sm_launch *launch, int width, const sm_profile *profile) {
+static void add_launch_size(sm_text *text, const sm_launch *launch, const sm_profile *profile) {
   if (profile->chunked) {
     sm_text_addf(text, " grain=%" PRId64, launch->grain);
     return;
   }
-  sm_launch_size size = sm_elementwise_launch_size(width, launch->work_items, profile);
+  sm_launch_size size = sm_launch_size_of(profile, (launch->work_items + launch->grain - 1) / launch->grain);
   sm_text_addf(text, " threads=%d groups=%" PRId64, size.threads, size.groups);
 }
 
@@ -182,7 +182,7 @@ static void log_layout(const run *r, const sm_ready_kernel *kernel, const sm_lau
   sm_text_add(&text, "[layout] over ");
   sm_launch_plan_print(&text, &r->plan, r->trace->blocks.len);
   sm_text_addf(&text, " width=%d items=%" PRId64, kernel->form.width, launch->work_items);
-  add_launch_size(&text, launch, kernel->form.width, r->env->device->profile);
+  add_launch_size(&text, launch, r->env->device->profile);
   add_strides(&text, r);
   sm_log_text(r->env->log, &text);
 }
@@ -195,7 +195,7 @@ static smelt_status launch_kernel(const run *r, const sm_ready_kernel *kernel, s
                       .n_scalars = r->chains.trace->scalars.len,
                       .n_table = r->trace->table.len,
                       .work_items = r->plan.work_items,
-                      .grain = form->padded ? (int64_t)form->width * form->unroll : r->plan.grain,
+                      .grain = form->padded || form->threads ? (int64_t)form->width * form->unroll : r->plan.grain,
                       .padded = form->padded,
                       .moves = kernel->moves,
                       .repeats = r->chains.n - 1,

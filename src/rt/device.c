@@ -53,6 +53,12 @@ void sm_device_close(sm_device *device) {
   sm_mutex_destroy(&device->lock);
 }
 
+sm_launch_size sm_launch_size_of(const sm_profile *profile, int64_t chunks) {
+  int threads = profile->plane;
+  while (threads <= profile->max_group / 2 && threads <= chunks / 2) threads *= 2;
+  return (sm_launch_size){(chunks + threads - 1) / threads, threads};
+}
+
 /* --- Buffers ----------------------------------------------------------------------- */
 
 static sm_buffer *take_spare(sm_device *device) {
@@ -97,13 +103,31 @@ smelt_status sm_buffer_create(sm_device *device, size_t bytes, sm_buffer **out, 
   return SMELT_OK;
 }
 
-smelt_status sm_buffer_wrap(sm_device *device, const void *data, size_t bytes, void (*free_fn)(void *),
-                            void *user, sm_buffer **out, smelt_error *err) {
+/* Copies the user's memory. */
+static smelt_status copy_in(sm_device *device, const void *data, size_t bytes, sm_buffer **out,
+                            smelt_error *err) {
+  SM_TRY(sm_buffer_create(device, bytes, out, err));
+  smelt_status status = bytes ? device->driver->upload(device, (*out)->data, 0, data, bytes, err) : SMELT_OK;
+  if (status == SMELT_OK) return SMELT_OK;
+  sm_buffer_drop(*out);
+  *out = NULL;
+  return status;
+}
+
+/* Looks at the user's memory. */
+static smelt_status borrow(sm_device *device, const void *data, size_t bytes, sm_buffer **out,
+                           smelt_error *err) {
   *out = new_buffer(device, bytes);
   if (!*out) return sm_error_memory(err, "a buffer");
   /* `borrowed` keeps every writer away, so dropping const is safe. */
   (*out)->data = (void *)(uintptr_t)data;
   (*out)->borrowed = true;
+  return SMELT_OK;
+}
+
+smelt_status sm_buffer_wrap(sm_device *device, const void *data, size_t bytes, void (*free_fn)(void *),
+                            void *user, sm_buffer **out, smelt_error *err) {
+  SM_TRY((device->driver->host_memory ? borrow : copy_in)(device, data, bytes, out, err));
   (*out)->free_fn = free_fn;
   (*out)->user = user;
   return SMELT_OK;
@@ -161,7 +185,7 @@ static smelt_status read_by_copy(const sm_buffer *buffer, size_t size, const sm_
   if (!copy) return sm_error_memory(err, "a copy of a view");
   in_copy.offset -= begin;
   smelt_status status =
-      device->driver->download(device, copy, (const char *)buffer->data + (size_t)begin * size, bytes, err);
+      device->driver->download(device, buffer->data, (size_t)begin * size, copy, bytes, err);
   if (status == SMELT_OK) sm_layout_gather(&in_copy, size, copy, to);
   sm_free(device->allocator, copy, bytes);
   return status;
@@ -175,12 +199,15 @@ smelt_status sm_buffer_read(const sm_buffer *buffer, smelt_dtype dtype, const sm
   sm_buffer_layout(buffer, shape, &layout);
   if (bytes == 0) return SMELT_OK;
   if (sm_layout_is_dense(&layout)) {
-    const char *from = (const char *)buffer->data + (size_t)layout.offset * size;
-    return device->driver->download(device, to, from, bytes, err);
+    return device->driver->download(device, buffer->data, (size_t)layout.offset * size, to, bytes, err);
   }
   if (!device->driver->host_memory) return read_by_copy(buffer, size, &layout, to, err);
   sm_layout_gather(&layout, size, buffer->data, to);
   return SMELT_OK;
+}
+
+smelt_status sm_device_wait(sm_device *device, smelt_error *err) {
+  return device->driver->wait ? device->driver->wait(device, err) : SMELT_OK;
 }
 
 /* --- References ------------------------------------------------------------------------ */
@@ -191,10 +218,8 @@ sm_buffer *sm_buffer_ref(sm_buffer *buffer) {
 }
 
 static void free_data(sm_buffer *buffer) {
-  if (buffer->borrowed) {
-    if (buffer->free_fn) buffer->free_fn(buffer->user);
-    return;
-  }
+  if (buffer->free_fn) buffer->free_fn(buffer->user);
+  if (buffer->borrowed) return;
   sm_device *device = buffer->device;
   if (buffer->data) device->driver->free(device, buffer->data, buffer->bytes);
   atomic_fetch_sub(&device->live_bytes, buffer->bytes);

@@ -37,13 +37,21 @@ typedef struct sm_profile {
   const sm_dialect *dialect; /* of the C family, that kernels are written in; NULL: in none */
 } sm_profile;
 
+/* How many groups of how many threads run so many chunks, one a thread, on a device that is
+ * not chunked: a group has as many whole planes as there is work for, in powers of two. */
+typedef struct sm_launch_size {
+  int64_t groups;
+  int threads; /* of a group */
+} sm_launch_size;
+sm_launch_size sm_launch_size_of(const sm_profile *profile, int64_t chunks);
+
 typedef struct sm_device sm_device;
 typedef struct sm_buffer sm_buffer;
 typedef struct sm_kernel sm_kernel; /* a compiled kernel, the driver's own */
 
 typedef struct sm_launch sm_launch;
 struct sm_launch {
-  const sm_kir_span *buffers; /* host-visible spans for CPU drivers */
+  const sm_kir_span *buffers; /* where the elements are; without host memory whole buffers */
   size_t n_buffers;
   const int64_t *sizes;
   size_t n_sizes;
@@ -80,7 +88,7 @@ static inline sm_launch sm_launch_single(const sm_launch *l, size_t run) {
 typedef struct sm_driver {
   const char *name;  /* "cpu" */
   bool runs_kernels; /* false: the op-level reference, compile and launch are NULL */
-  bool host_memory;  /* the host can read device memory */
+  bool host_memory;  /* the host can read device memory; else `data` is the driver's and no address */
   /* `argument` is what follows "name:" in the device string, or NULL. */
   smelt_status (*open)(sm_device *device, const char *argument, smelt_error *err);
   void (*close)(sm_device *device);
@@ -88,8 +96,13 @@ typedef struct sm_driver {
   void (*describe)(sm_device *device, sm_text *text);
   void *(*alloc)(sm_device *device, size_t bytes);
   void (*free)(sm_device *device, void *data, size_t bytes);
-  smelt_status (*upload)(sm_device *device, void *to, const void *from, size_t bytes, smelt_error *err);
-  smelt_status (*download)(sm_device *device, void *to, const void *from, size_t bytes, smelt_error *err);
+  /* Of `data`, from byte `offset` on. */
+  smelt_status (*upload)(sm_device *device, void *data, size_t offset, const void *from, size_t bytes,
+                         smelt_error *err);
+  smelt_status (*download)(sm_device *device, const void *data, size_t offset, void *to, size_t bytes,
+                           smelt_error *err);
+  /* Waits for launches that were queued. NULL: they are done when they return. */
+  smelt_status (*wait)(sm_device *device, smelt_error *err);
   /* Takes over the IR: on success it belongs to the kernel. ERR_UNSUPPORTED if
    * there is no code for it; then `interpret` (optional) is given a kernel of
    * the interpreter's width. */
@@ -134,8 +147,8 @@ struct sm_buffer {
 
 /* Own memory, uninitialised, aligned to 64 bytes or more. ERR_MEMORY. */
 smelt_status sm_buffer_create(sm_device *device, size_t bytes, sm_buffer **out, smelt_error *err);
-/* The user's memory; free_fn (optional) runs when the last reference is gone.
- * On failure it has not run. */
+/* The user's memory, or a copy of it without host memory; free_fn (optional) runs when the last
+ * reference is gone. On failure it has not run. */
 smelt_status sm_buffer_wrap(sm_device *device, const void *data, size_t bytes, void (*free_fn)(void *),
                             void *user, sm_buffer **out, smelt_error *err);
 /* A buffer of the elements that `layout` finds in the memory of `base`, which may be
@@ -150,6 +163,9 @@ smelt_status sm_buffer_read(const sm_buffer *buffer, smelt_dtype dtype, const sm
                             smelt_error *err);
 sm_buffer *sm_buffer_ref(sm_buffer *buffer);
 void sm_buffer_drop(sm_buffer *buffer);
+
+/* Waits until what was launched on the device is done. */
+smelt_status sm_device_wait(sm_device *device, smelt_error *err);
 
 /* Whether whoever holds this reference may write the memory: it is nobody else's. */
 static inline bool sm_buffer_is_unique(const sm_buffer *buffer) {

@@ -29,10 +29,17 @@ void sm_host_free(sm_device *device, void *data, size_t bytes) {
   free(data);
 }
 
-smelt_status sm_host_copy(sm_device *device, void *to, const void *from, size_t bytes, smelt_error *err) {
-  (void)device;
-  (void)err;
-  if (bytes) memcpy(to, from, bytes);
+smelt_status sm_host_upload(sm_device *device, void *data, size_t offset, const void *from, size_t bytes,
+                            smelt_error *err) {
+  (void)device, (void)err;
+  if (bytes) memcpy((char *)data + offset, from, bytes);
+  return SMELT_OK;
+}
+
+smelt_status sm_host_download(sm_device *device, const void *data, size_t offset, void *to, size_t bytes,
+                              smelt_error *err) {
+  (void)device, (void)err;
+  if (bytes) memcpy(to, (const char *)data + offset, bytes);
   return SMELT_OK;
 }
 

@@ -2,7 +2,7 @@
  *
  * Memory of drivers whose tensors lie in host memory.
  *
- * Purpose. sm_host_alloc, _free and _copy are the entries of a driver's table
+ * Purpose. sm_host_alloc, _free, _upload and _download are the entries of a driver's table
  * for drivers that need no speed. A *host pool* keeps freed *blocks* for reuse,
  * because fresh memory is expensive: the first write to 64 MiB of new pages costs
  * several times the work of a kernel that fills them.
@@ -29,8 +29,10 @@
 
 void *sm_host_alloc(sm_device *device, size_t bytes);
 void sm_host_free(sm_device *device, void *data, size_t bytes);
-/* Upload and download alike. */
-smelt_status sm_host_copy(sm_device *device, void *to, const void *from, size_t bytes, smelt_error *err);
+smelt_status sm_host_upload(sm_device *device, void *data, size_t offset, const void *from, size_t bytes,
+                            smelt_error *err);
+smelt_status sm_host_download(sm_device *device, const void *data, size_t offset, void *to, size_t bytes,
+                              smelt_error *err);
 
 /* --- Pools ---------------------------------------------------------------------- */
 typedef struct sm_host_pool sm_host_pool;

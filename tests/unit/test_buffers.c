@@ -10,6 +10,7 @@
 #include "api/reference.h"
 #include "api_fixture.h"
 #include "drivers/drivers.h"
+#include "rt/host_memory.h"
 #include "smelt/io.h"
 
 /* --- A device far away ------------------------------------------------------------------------ */
@@ -30,9 +31,10 @@ static void free_far(sm_device *device, void *data, size_t bytes) {
   (void)device, (void)bytes;
   free(data);
 }
-static smelt_status copy_far(sm_device *device, void *to, const void *from, size_t bytes, smelt_error *err) {
+static smelt_status download_far(sm_device *device, const void *data, size_t offset, void *to, size_t bytes,
+                                 smelt_error *err) {
   (void)device, (void)err;
-  memcpy(to, from, bytes);
+  memcpy(to, (const char *)data + offset, bytes);
   downloads++;
   downloaded += bytes;
   return SMELT_OK;
@@ -43,8 +45,8 @@ static const sm_driver far_driver = {.name = "far",
                                      .close = close_far,
                                      .alloc = alloc_far,
                                      .free = free_far,
-                                     .upload = copy_far,
-                                     .download = copy_far};
+                                     .upload = sm_host_upload,
+                                     .download = download_far};
 static const sm_driver *const drivers[] = {&sm_driver_ref, &far_driver, NULL};
 
 static int allocations_left;

@@ -89,7 +89,7 @@ static sm_tensor *input_on(fixture *f, sm_stream *stream, int64_t n, float first
   smelt_error err;
   for (int64_t i = 0; i < n; i++) values[i] = first + (float)i;
   CHECK_OK(sm_buffer_create(&f->device, (size_t)n * sizeof *values, &buffer, &err), err);
-  CHECK_OK(f->driver.upload(&f->device, buffer->data, values, buffer->bytes, &err), err);
+  CHECK_OK(f->driver.upload(&f->device, buffer->data, 0, values, buffer->bytes, &err), err);
   CHECK_OK(sm_stream_input(stream, SMELT_F32, &shape, buffer, "input", &t, &err), err);
   return t;
 }
@@ -121,7 +121,7 @@ static void check_values(sm_tensor *t, float first, float step) {
   smelt_error err;
   CHECK_OK(sm_stream_resolve(t, &err), err);
   sm_device *device = t->buffer->device;
-  CHECK_OK(device->driver->download(device, values, t->buffer->data, t->buffer->bytes, &err), err);
+  CHECK_OK(device->driver->download(device, t->buffer->data, 0, values, t->buffer->bytes, &err), err);
   for (int i = 0; i < (int)(t->buffer->bytes / sizeof *values); i++) {
     CHECK_F64(values[i], first + (float)i * step);
   }

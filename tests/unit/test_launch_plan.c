@@ -270,7 +270,7 @@ TEST(vectors_divide_the_rows_of_threads) {
 }
 
 static void check_size(int width, int64_t items, int group, int64_t groups) {
-  sm_launch_size size = sm_elementwise_launch_size(width, items, &threads);
+  sm_launch_size size = sm_launch_size_of(&threads, (items + width - 1) / width);
   CHECK_I64(size.threads, group);
   CHECK_I64(size.groups, groups);
 }
