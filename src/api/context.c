@@ -128,6 +128,12 @@ static smelt_status init_streams(smelt_context *ctx, const smelt_context_desc *d
   return sm_error_memory(err, "a lock");
 }
 
+/* The option first, then the environment. */
+static const char *choose_device(const smelt_context_desc *desc) {
+  const char *env = trusted_env("SMELT_DEVICE");
+  return desc->device ? desc->device : env ? env : "cpu";
+}
+
 static smelt_status init_context(smelt_context *ctx, const smelt_context_desc *desc, smelt_error *err) {
   sm_reference_handle_forks();
   SM_TRY(init_log(ctx, desc, err));
@@ -135,8 +141,7 @@ static smelt_status init_context(smelt_context *ctx, const smelt_context_desc *d
   SM_TRY(find_switch(desc->fusion, "SMELT_FUSION", &ctx->fusion, err));
   SM_TRY(find_switch(desc->flatten, "SMELT_FLATTEN", &flatten, err));
   SM_TRY(init_mode(ctx, desc, err));
-  const char *device = desc->device ? desc->device : "cpu";
-  SM_TRY(sm_device_open(&ctx->device, device, sm_drivers, &ctx->allocator, &ctx->log, err));
+  SM_TRY(sm_device_open(&ctx->device, choose_device(desc), sm_drivers, &ctx->allocator, &ctx->log, err));
   ctx->device.keep_axes = !flatten;
   smelt_status status = init_streams(ctx, desc, err);
   if (status != SMELT_OK) sm_device_close(&ctx->device);
@@ -227,7 +232,9 @@ sm_stream *sm_context_stream(smelt_context *ctx, smelt_error *err) {
 smelt_status smelt_sync(smelt_context *ctx, smelt_error *err) {
   if (!ctx) return sm_error_set(err, SMELT_ERR_ARGUMENT, "smelt_sync: the context is NULL");
   sm_stream *s = sm_context_stream(ctx, err);
-  return s ? sm_stream_flush(s, err) : SMELT_ERR_MEMORY;
+  if (!s) return SMELT_ERR_MEMORY;
+  SM_TRY(sm_stream_flush(s, err));
+  return sm_device_wait(&ctx->device, err);
 }
 
 smelt_status smelt_seed(smelt_context *ctx, uint64_t seed) {
