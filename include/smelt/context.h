@@ -30,7 +30,7 @@ typedef enum smelt_switch { SMELT_DEFAULT = 0, SMELT_ON = 1, SMELT_OFF = 2 } sme
  * SMELT_CONTEXT_DESC_INIT so that new members stay compatible. */
 typedef struct smelt_context_desc {
   size_t size;             /* sizeof(smelt_context_desc) */
-  const char *device;      /* "cpu" (default), "ref", "null:PROFILE" */
+  const char *device;      /* "cpu" (default), "opencl", "ref", "null:PROFILE"; also from SMELT_DEVICE */
   smelt_switch fusion;     /* default on; SMELT_FUSION=0 turns the default off */
   uint64_t seed;           /* of rand and randn; 0 is a seed like any other */
   int64_t max_ops;         /* recorded operations per kernel, default 256 */
@@ -59,7 +59,8 @@ SMELT_API smelt_context *smelt_context_create(const smelt_context_desc *desc, sm
  * is allowed. No other thread may use the context during or after the call. */
 SMELT_API smelt_status smelt_context_destroy(smelt_context *ctx, smelt_error *err);
 
-/* Computes everything that the calling thread has recorded and that is pending.
+/* Computes everything that the calling thread has recorded and that is pending, and waits
+ * until the device has done it.
  * Errors of execution poison the tensors they concern and are not reported here.
  * ERR_ARGUMENT for NULL, ERR_MEMORY, ERR_REENTRANT from inside a callback.
  * Thread-safe. */

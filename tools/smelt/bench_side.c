@@ -83,6 +83,7 @@ smelt_status bench_side_run(bench_side *side, const bench_case *what, uint64_t o
   smelt_tensor *result = what->program(side->inputs, order);
   smelt_status status = smelt_eval((const smelt_tensor *const[]){result}, 1, err);
   put_away(side, what, result);
+  if (status == SMELT_OK) status = smelt_sync(side->ctx, err); /* launches may be queued */
   if (us) *us = bench_now_us() - start;
   return status;
 }

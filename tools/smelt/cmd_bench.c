@@ -16,7 +16,7 @@
 static const char options_help[] =
     "\n"
     "  --json          one JSON object a line\n"
-    "  --device NAME   cpu (default), ref\n"
+    "  --device NAME   cpu (default), ref, opencl\n"
     "  --threads N     default: SMELT_THREADS, or all processors\n"
     "  --rounds N      measurements of each time (default 21)\n"
     "  --shape R,C     extents of the inputs\n"

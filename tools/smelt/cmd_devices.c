@@ -7,6 +7,7 @@
 #include "cli.h"
 #include "commands.h"
 #include "drivers/drivers.h"
+#include "drivers/opencl_state.h"
 
 static const char help[] =
     "usage: smelt devices\n"
@@ -29,8 +30,17 @@ static int print_cpu(void) {
   return CLI_OK;
 }
 
+static void print_opencl(void) {
+  sm_text text;
+  sm_text_init(&text, &sm_malloc_allocator);
+  sm_opencl_describe(&text);
+  if (!text.failed) fputs(text.data, stdout);
+  sm_text_free(&text);
+}
+
 static int list(void) {
   int status = print_cpu();
+  print_opencl();
   puts("ref              operation records one by one, by naive loops; nothing is fused");
   for (int i = 0; sm_null_profiles[i].name; i++) {
     const sm_profile *p = &sm_null_profiles[i];

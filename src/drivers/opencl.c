@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/os.h"
+#include "drivers/drivers.h"
+#include "drivers/opencl_kernel.h"
+
+enum { MOST_GROUP = 256, PLANE = 32, LEAST_VECTOR = 16, MOST_VECTOR = 64, ARGUMENT_BYTES = 32 };
+
+smelt_status sm_opencl_check(const sm_opencl_device *ocl, smelt_error *err) {
+  if (ocl->process == sm_thread_process()) return SMELT_OK;
+  return sm_error_set(err, SMELT_ERR_FORKED, "%.60s was opened before the process was forked",
+                      ocl->info.name);
+}
+
+/* --- Properties ------------------------------------------------------------------------ */
+
+/* f32 vectors of 16 bytes, as far as possible of the registers' size. Half of the bytes that
+ * arguments may have are for buffers. */
+static void fill_profile(sm_opencl_device *ocl) {
+  uint64_t lanes = sm_opencl_number(&ocl->cl, ocl->info.id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT),
+           group = sm_opencl_number(&ocl->cl, ocl->info.id, CL_DEVICE_MAX_WORK_GROUP_SIZE),
+           bytes = sm_opencl_number(&ocl->cl, ocl->info.id, CL_DEVICE_MAX_PARAMETER_SIZE);
+  uint64_t vector = lanes * 4 < LEAST_VECTOR  ? LEAST_VECTOR
+                    : lanes * 4 > MOST_VECTOR ? MOST_VECTOR
+                                              : lanes * 4;
+  int n = 0;
+  ocl->profile = (sm_profile){.name = "opencl",
+                              .vector_bytes = (uint16_t)vector,
+                              .max_bindings = (int)(bytes / ARGUMENT_BYTES),
+                              .plane = group < PLANE ? 1 : PLANE,
+                              .max_group = group < MOST_GROUP ? (int)group : MOST_GROUP};
+  for (uint64_t width = vector / 4; width >= 1; width /= 2) ocl->profile.widths[n++] = (uint8_t)width;
+}
+
+/* Contraction is off in the text; quotients and roots are rounded where the device can. */
+static void choose_options(sm_opencl_device *ocl) {
+  uint64_t config = sm_opencl_number(&ocl->cl, ocl->info.id, CL_DEVICE_SINGLE_FP_CONFIG);
+  bool rounded = config & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
+  (void)snprintf(ocl->options, sizeof ocl->options, "-cl-std=CL1.2 -w%s",
+                 rounded ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
+}
+
+static void find_identity(sm_opencl_device *ocl) {
+  const char *const parts[] = {ocl->info.name, ocl->info.platform, ocl->info.version, ocl->info.driver,
+                               ocl->options};
+  ocl->identity = sm_hash_start();
+  for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+    sm_hash_bytes(&ocl->identity, parts[i], strlen(parts[i]));
+}
+
+/* --- Opening --------------------------------------------------------------------------------- */
+
+static smelt_status create_queue(sm_opencl_device *ocl, smelt_error *err) {
+  cl_int code = CL_SUCCESS;
+  ocl->context = ocl->cl.clCreateContext(NULL, 1, &ocl->info.id, NULL, NULL, &code);
+  if (!ocl->context) return sm_opencl_fail(err, SMELT_ERR_DEVICE, "clCreateContext", code);
+  ocl->queue = ocl->cl.clCreateCommandQueue(ocl->context, ocl->info.id, 0, &code);
+  if (!ocl->queue) return sm_opencl_fail(err, SMELT_ERR_DEVICE, "clCreateCommandQueue", code);
+  return SMELT_OK;
+}
+
+/* SMELT_CACHE_BYTES, or what the CPU's memory has by default (rt/host_memory.h). */
+static smelt_status choose_most_kept(sm_opencl_device *ocl, smelt_error *err) {
+  int64_t least = INT64_C(256) << 20,
+          quarter = (int64_t)(sm_opencl_number(&ocl->cl, ocl->info.id, CL_DEVICE_GLOBAL_MEM_SIZE) / 4);
+  int64_t most = quarter > least ? quarter : least;
+  SM_TRY(sm_os_setting("SMELT_CACHE_BYTES", 0, INT64_MAX, &most, err));
+  ocl->most_kept = (size_t)most;
+  return SMELT_OK;
+}
+
+static bool init_locks(sm_opencl_device *ocl) {
+  if (!sm_mutex_init(&ocl->launching, SM_LOCK_DRIVER)) return false;
+  if (sm_mutex_init(&ocl->memory_lock, SM_LOCK_MEMORY)) return true;
+  sm_mutex_destroy(&ocl->launching);
+  return false;
+}
+
+static smelt_status open_parts(sm_opencl_device *ocl, const char *wanted, smelt_error *err) {
+  SM_TRY(sm_opencl_open(&ocl->cl, err));
+  SM_TRY(sm_opencl_choose(&ocl->cl, wanted, &ocl->info, err));
+  SM_TRY(choose_most_kept(ocl, err));
+  return create_queue(ocl, err);
+}
+
+/* Of whatever there is, but the locks are. */
+static void free_parts(const sm_device *device, sm_opencl_device *ocl) {
+  if (ocl->queue) (void)ocl->cl.clReleaseCommandQueue(ocl->queue);
+  if (ocl->context) (void)ocl->cl.clReleaseContext(ocl->context);
+  sm_opencl_close(&ocl->cl);
+  sm_mutex_destroy(&ocl->memory_lock);
+  sm_mutex_destroy(&ocl->launching);
+  sm_free(device->allocator, ocl, sizeof *ocl);
+}
+
+static smelt_status open_opencl(sm_device *device, const char *argument, smelt_error *err) {
+  sm_opencl_device *ocl = sm_calloc(device->allocator, 1, sizeof *ocl);
+  if (!ocl || !init_locks(ocl)) {
+    sm_free(device->allocator, ocl, sizeof *ocl);
+    return sm_error_memory(err, "a device");
+  }
+  ocl->process = sm_thread_process();
+  smelt_status status = open_parts(ocl, argument, err);
+  if (status != SMELT_OK) {
+    free_parts(device, ocl);
+    return status;
+  }
+  fill_profile(ocl);
+  choose_options(ocl);
+  find_identity(ocl);
+  sm_code_cache_open(&ocl->cache, SM_CPU_BASELINE, device->allocator, device->log);
+  device->profile = &ocl->profile;
+  device->detail = ocl->info.name;
+  device->state = ocl;
+  return SMELT_OK;
+}
+
+static void close_opencl(sm_device *device) {
+  sm_opencl_device *ocl = device->state;
+  if (sm_opencl_check(ocl, NULL) != SMELT_OK) ocl->queue = NULL, ocl->context = NULL, ocl->kept_bytes = 0;
+  if (ocl->queue) (void)ocl->cl.clFinish(ocl->queue);
+  sm_opencl_trim(device);
+  sm_vec_free(device->allocator, &ocl->kept);
+  sm_code_cache_close(&ocl->cache);
+  free_parts(device, ocl);
+}
+
+static smelt_status wait_for_all(sm_device *device, smelt_error *err) {
+  const sm_opencl_device *ocl = device->state;
+  SM_TRY(sm_opencl_check(ocl, err));
+  cl_int code = ocl->cl.clFinish(ocl->queue);
+  return code == CL_SUCCESS ? SMELT_OK : sm_opencl_fail(err, SMELT_ERR_LAUNCH, "clFinish", code);
+}
+
+/* --- For people ------------------------------------------------------------------------------- */
+
+static void describe_devices(const sm_opencl *cl, sm_text *text) {
+  sm_opencl_info infos[SM_OPENCL_DEVICES];
+  int n = sm_opencl_list(cl, infos);
+  for (int i = 0; i < n; i++) {
+    bool has_f64 = sm_opencl_number(cl, infos[i].id, CL_DEVICE_DOUBLE_FP_CONFIG);
+    sm_text_addf(text, "opencl:%-9d %s, %s, %d unit(s)%s\n", i, infos[i].name, infos[i].platform,
+                 (int)sm_opencl_number(cl, infos[i].id, CL_DEVICE_MAX_COMPUTE_UNITS),
+                 has_f64 ? "" : ", no f64");
+  }
+  if (n == 0) sm_text_add(text, "opencl           none: libOpenCL knows no device\n");
+}
+
+void sm_opencl_describe(sm_text *text) {
+  sm_opencl cl;
+  smelt_error err;
+  if (sm_opencl_open(&cl, &err) == SMELT_OK) describe_devices(&cl, text);
+  else sm_text_addf(text, "opencl           none: %s\n", err.text);
+  sm_opencl_close(&cl);
+}
+
+const sm_driver sm_driver_opencl = {
+    .name = "opencl",
+    .runs_kernels = true,
+    .open = open_opencl,
+    .close = close_opencl,
+    .alloc = sm_opencl_alloc,
+    .free = sm_opencl_free,
+    .upload = sm_opencl_upload,
+    .download = sm_opencl_download,
+    .wait = wait_for_all,
+    .compile = sm_opencl_compile,
+    .release = sm_opencl_release,
+    .launch = sm_opencl_launch,
+};
