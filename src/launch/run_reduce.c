@@ -65,12 +65,10 @@ static void leave_out_reduced(const sm_reduce_geometry *g, sm_layout *layout) {
 static smelt_status gather(run *r, size_t input, bool of_results, sm_layout *layout, smelt_error *err) {
   const sm_trace_value *value = &r->trace->inputs.items[input];
   const sm_buffer *from = r->operands.on->buffers[value->value];
-  if (!r->env->device->driver->host_memory)
-    return sm_error_set(err, SMELT_ERR_UNSUPPORTED, "a reduction over axes that are no neighbours");
   if (of_results) leave_out_reduced(&r->geometry, layout);
-  size_t bytes = (size_t)sm_shape_bytes(&layout->shape, value->dtype);
-  SM_TRY(add_scratch(r, bytes, &r->spans[input], err));
-  sm_layout_gather(layout, smelt_dtype_size(value->dtype), from->data, r->spans[input].data);
+  SM_TRY(sm_buffer_gather(from, value->dtype, layout, &r->scratch[r->n_scratch], err));
+  const sm_buffer *gathered = r->scratch[r->n_scratch++];
+  r->spans[input] = (sm_kir_span){gathered->data, gathered->bytes};
   sm_reduce_gathered(&r->geometry, of_results, r->inputs[input].strides);
   return SMELT_OK;
 }

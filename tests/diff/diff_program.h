@@ -110,9 +110,9 @@ smelt_attrs step_attrs(const step *s);
 
 typedef struct way {
   const char *name;
-  const char *device;
+  const char *device; /* NULL: the default one, which SMELT_DEVICE names */
   smelt_switch fusion;
-  bool interpreted; /* kernels are not compiled */
+  bool interpreted; /* kernels are not compiled on the CPU */
   bool tight_kernels, tight_segments;
   bool lasting; /* one context for all programs */
   smelt_mode mode;

@@ -179,7 +179,7 @@ static void check_hazard(const hazard *h) {
   outcome right = run(h, "ref", SMELT_ON);
   for (int way = 0; way < 4; way++) {
     CHECK_I64(way & 2 ? setenv("SMELT_LLVM", "0", 1) : unsetenv("SMELT_LLVM"), 0);
-    outcome o = run(h, "cpu", way & 1 ? SMELT_OFF : SMELT_ON);
+    outcome o = run(h, NULL, way & 1 ? SMELT_OFF : SMELT_ON);
     CHECK_I64(o.n, right.n);
     for (int64_t i = 0; i < o.n; i++) CHECK_F64(o.items[i], right.items[i]);
     if (!(way & 1)) CHECK_I64(o.writes, h->writes);

@@ -12,7 +12,7 @@
 
 #include "api_fixture.h"
 
-static const char *const devices[] = {"cpu", "ref"};
+static const char *const devices[] = {NULL, "ref"};
 enum { N_DEVICES = 2 };
 
 /* --- In -------------------------------------------------------------------------------- */
@@ -308,7 +308,7 @@ TEST(empty_tensors) {
     CHECK_STATUS(smelt_format(t, text, sizeof text, NULL, NULL), SMELT_OK);
     CHECK_CONTAINS(text, "[]");
     CHECK_STATUS(smelt_into_host(t, SMELT_F32, NULL, 0, NULL), SMELT_OK);
-    CHECK_I64(counters_of(ctx).bytes_written, strcmp(devices[d], "ref") == 0 ? 12 : 0); /* the ones */
+    CHECK_I64(counters_of(ctx).bytes_written, d == 1 ? 12 : 0); /* the ones */
     close_context(ctx);
   }
 }

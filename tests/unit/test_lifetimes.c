@@ -28,7 +28,7 @@ static void play(const char *device, void (*scenario)(scene *s)) {
   static void name##_with(scene *s); \
   TEST(name) {                       \
     play("ref", name##_with);        \
-    play("cpu", name##_with);        \
+    play(NULL, name##_with);         \
   }                                  \
   static void name##_with(scene *s)
 

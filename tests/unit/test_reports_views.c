@@ -211,7 +211,7 @@ static void run_reports(const report *reports, size_t n) {
     run_one(&reports[i], "ref", false);
     for (int way = 0; way < 4; way++) {
       CHECK_I64(way & 2 ? setenv("SMELT_LLVM", "0", 1) : unsetenv("SMELT_LLVM"), 0);
-      run_one(&reports[i], "cpu", way & 1);
+      run_one(&reports[i], NULL, way & 1);
     }
   }
 }
@@ -265,7 +265,7 @@ TEST(long_lists) {
 TEST(as_many_bindings_as_there_are) {
   static const int counts[] = {25, 26, 27, 125, 126, 127, 128, 1500};
   for (int metal = 0; metal < 2; metal++) {
-    smelt_context *ctx = open_device(metal ? "null:metal" : "cpu");
+    smelt_context *ctx = open_device(metal ? "null:metal" : NULL);
     for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
       smelt_tensor *sum = number(ctx, 0);
       for (int k = 1; k <= counts[c]; k++) sum = smelt_add(sum, number(ctx, (float)k));
