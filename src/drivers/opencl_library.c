@@ -131,7 +131,7 @@ static int find_wanted(const sm_opencl_info *infos, int n, const char *wanted) {
     return number < n ? (int)number : -1;
   }
   for (int i = 0; i < n; i++) {
-    if (wanted ? has_text(&infos[i], wanted) : infos[i].gpu) return i;
+    if (wanted ? wanted[0] && has_text(&infos[i], wanted) : infos[i].gpu) return i;
   }
   return wanted || n == 0 ? -1 : 0;
 }

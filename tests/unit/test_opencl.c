@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The OpenCL driver itself: choosing a device, a kernel written by hand, memory, the cache
+ * on disk, what is missing and what fails. What it computes is the conformance suite's. */
+#define _DEFAULT_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "api_fixture.h"
+#include "drivers/drivers.h"
+#include "drivers/opencl_state.h"
+
+static const sm_log quiet = {.enabled = 0};
+
+static void open_or_skip(sm_device *device) {
+  smelt_error err = {0};
+  smelt_status status = sm_device_open(device, "opencl", sm_drivers, &sm_malloc_allocator, &quiet, &err);
+  if (status == SMELT_ERR_DEVICE) TEST_SKIP(err.text);
+  CHECK_OK(status, err);
+}
+
+/* A context on the device; the test is skipped where there is none. */
+static smelt_context *open_opencl(const char *log, void (*log_fn)(void *, const char *), void *user) {
+  sm_device device;
+  open_or_skip(&device);
+  sm_device_close(&device);
+  smelt_context_desc desc = SMELT_CONTEXT_DESC_INIT;
+  desc.device = "opencl";
+  desc.log = log;
+  desc.log_fn = log_fn;
+  desc.log_user = user;
+  return open_context_with(&desc);
+}
+
+/* exp(x + 1) of 1, 2, ... */
+static void compute(smelt_context *ctx, float *to, int n) {
+  float x[100];
+  smelt_error err = {0};
+  for (int i = 0; i < n; i++) x[i] = (float)i / 8;
+  smelt_tensor *y = smelt_exp(smelt_add(smelt_from_host(ctx, SMELT_F32, DIMS(n), x), 1));
+  CHECK_OK(smelt_into_host(y, SMELT_F32, to, (size_t)n * sizeof *to, &err), err);
+}
+
+/* --- Devices -------------------------------------------------------------------------- */
+
+static void check_refused(const char *device, const char *why) {
+  smelt_context_desc desc = SMELT_CONTEXT_DESC_INIT;
+  smelt_error err = {0};
+  desc.device = device;
+  CHECK(smelt_context_create(&desc, &err) == NULL);
+  CHECK_STATUS(err.code, SMELT_ERR_DEVICE);
+  CHECK_CONTAINS(err.text, why);
+}
+
+static void check_cpu_works(void) {
+  float y[3];
+  smelt_context *ctx = open_device("cpu");
+  compute(ctx, y, 3);
+  CHECK(y[0] > 2.7f && y[0] < 2.72f);
+  close_context(ctx);
+}
+
+TEST(missing_library) {
+  CHECK_I64(setenv("SMELT_OPENCL", "0", 1), 0);
+  check_refused("opencl", "switched off");
+  CHECK_I64(setenv("SMELT_OPENCL", "/no/such/library.so", 1), 0);
+  check_refused("opencl", "/no/such/library.so is not a libOpenCL");
+  CHECK_I64(setenv("SMELT_OPENCL", "libc.so.6", 1), 0);
+  check_refused("opencl", "is not a libOpenCL");
+  check_cpu_works();
+}
+
+TEST(missing_device) {
+  sm_device device;
+  open_or_skip(&device);
+  sm_device_close(&device);
+  check_refused("opencl:31", "no OpenCL device \"31\"");
+  check_refused("opencl:99999999999999999999", "no OpenCL device");
+  check_refused("opencl:no such thing", "no OpenCL device \"no such thing\"");
+  check_refused("opencl:", "no OpenCL device \"\"");
+  check_cpu_works();
+}
+
+TEST(no_platform) {
+  CHECK_I64(setenv("OCL_ICD_VENDORS", "/no/such/folder", 1), 0);
+  check_refused("opencl", "libOpenCL");
+  check_cpu_works();
+}
+
+TEST(devices_by_number_and_name) {
+  sm_device device, same;
+  smelt_error err = {0};
+  char spec[SM_OPENCL_TEXT + 8];
+  open_or_skip(&device);
+  const sm_opencl_device *ocl = device.state;
+  (void)snprintf(spec, sizeof spec, "opencl:%s", ocl->info.name);
+  CHECK_OK(sm_device_open(&same, spec, sm_drivers, &sm_malloc_allocator, &quiet, &err), err);
+  CHECK_STR(((const sm_opencl_device *)same.state)->info.name, ocl->info.name);
+  sm_device_close(&same);
+  CHECK_OK(sm_device_open(&same, "opencl:0", sm_drivers, &sm_malloc_allocator, &quiet, &err), err);
+  sm_device_close(&same);
+  CHECK(device.profile->widths[0] >= 1 && device.profile->max_bindings >= 8 && !device.profile->chunked);
+  sm_device_close(&device);
+}
+
+/* --- A kernel written by hand --------------------------------------------------------------- */
+
+static const char twice[] =
+    "__kernel void twice(__global int *a, long n) {\n"
+    "  long i = get_global_id(0);\n"
+    "  if (i < n) a[i] = 2 * a[i];\n"
+    "}\n";
+
+TEST(a_kernel_by_hand) {
+  enum { N = 100 };
+  sm_device device;
+  smelt_error err = {0};
+  int32_t values[N];
+  int64_t n = N;
+  cl_program program;
+  cl_kernel kernel;
+  sm_buffer *buffer;
+  open_or_skip(&device);
+  const sm_opencl_device *ocl = device.state;
+  for (int i = 0; i < N; i++) values[i] = i;
+  CHECK_OK(sm_opencl_build(ocl, twice, "twice", &program, &kernel, &err), err);
+  CHECK_OK(sm_buffer_create(&device, sizeof values, &buffer, &err), err);
+  CHECK_OK(device.driver->upload(&device, buffer->data, 0, values, sizeof values, &err), err);
+  CHECK_I64(ocl->cl.clSetKernelArg(kernel, 0, sizeof(cl_mem), &buffer->data), CL_SUCCESS);
+  CHECK_I64(ocl->cl.clSetKernelArg(kernel, 1, sizeof n, &n), CL_SUCCESS);
+  size_t all = 128, group = 64;
+  CHECK_I64(ocl->cl.clEnqueueNDRangeKernel(ocl->queue, kernel, 1, NULL, &all, &group, 0, NULL, NULL), 0);
+  CHECK_OK(device.driver->download(&device, buffer->data, 40, values, sizeof values - 40, &err), err);
+  for (int i = 10; i < N; i++) CHECK_I64(values[i - 10], 2 * i);
+  CHECK_I64(ocl->cl.clReleaseKernel(kernel), CL_SUCCESS);
+  CHECK_I64(ocl->cl.clReleaseProgram(program), CL_SUCCESS);
+  sm_buffer_drop(buffer);
+  sm_device_close(&device);
+}
+
+TEST(a_kernel_that_cannot_be_built) {
+  sm_device device;
+  smelt_error err = {0};
+  cl_program program;
+  cl_kernel kernel;
+  open_or_skip(&device);
+  const sm_opencl_device *ocl = device.state;
+  CHECK_STATUS(sm_opencl_build(ocl, "__kernel void f() { nonsense; }", "f", &program, &kernel, &err),
+               SMELT_ERR_COMPILE);
+  CHECK_CONTAINS(err.text, "nonsense");
+  CHECK_STATUS(sm_opencl_build(ocl, twice, "thrice", &program, &kernel, &err), SMELT_ERR_COMPILE);
+  CHECK_CONTAINS(err.text, "clCreateKernel: CL_INVALID_KERNEL_NAME");
+  sm_device_close(&device);
+}
+
+/* --- Memory ------------------------------------------------------------------------------------ */
+
+TEST(freed_memory_is_used_again) {
+  sm_device device;
+  open_or_skip(&device);
+  void *a = device.driver->alloc(&device, 1000), *b = device.driver->alloc(&device, 5000);
+  CHECK(a != NULL && b != NULL && a != b);
+  device.driver->free(&device, a, 1000);
+  device.driver->free(&device, b, 5000);
+  CHECK(device.driver->alloc(&device, 5000) == b);
+  CHECK(device.driver->alloc(&device, 1001) == a);
+  device.driver->free(&device, a, 1001);
+  device.driver->free(&device, b, 5000);
+  sm_opencl_trim(&device);
+  CHECK_I64(((const sm_opencl_device *)device.state)->kept_bytes, 0);
+  sm_device_close(&device);
+}
+
+TEST(no_more_than_allowed_is_kept) {
+  sm_device device;
+  CHECK_I64(setenv("SMELT_CACHE_BYTES", "10000", 1), 0);
+  open_or_skip(&device);
+  const sm_opencl_device *ocl = device.state;
+  void *a[3];
+  for (int i = 0; i < 3; i++) a[i] = device.driver->alloc(&device, 4096);
+  for (int i = 0; i < 3; i++) device.driver->free(&device, a[i], 4096);
+  CHECK_I64(ocl->kept_bytes, 8192);
+  CHECK(ocl->kept.items[0].memory == a[1]);
+  void *large = device.driver->alloc(&device, 20000);
+  device.driver->free(&device, large, 20000);
+  CHECK_I64(ocl->kept_bytes, 0);
+  sm_device_close(&device);
+}
+
+TEST(too_much_memory) {
+  float y[4];
+  smelt_context *ctx = open_opencl(NULL, NULL, NULL);
+  smelt_tensor *huge = smelt_zeros(ctx, SMELT_F64, 2, (int64_t[]){1 << 28, 1 << 20});
+  CHECK_STATUS(smelt_eval((const smelt_tensor *[]){huge}, 1, NULL), SMELT_ERR_MEMORY);
+  check_poison(huge, SMELT_ERR_MEMORY, "out of memory");
+  compute(ctx, y, 4);
+  close_context(ctx);
+}
+
+/* --- The process ---------------------------------------------------------------------------------- */
+
+/* PoCL brings an LLVM of its own. */
+TEST(beside_the_cpu) {
+  float near[100], far[100];
+  smelt_context *ctx = open_opencl(NULL, NULL, NULL), *cpu = open_device("cpu");
+  for (int n = 98; n <= 100; n++) {
+    compute(cpu, near, n);
+    compute(ctx, far, n);
+    for (int i = 0; i < n; i++) CHECK_F64(far[i], near[i]);
+  }
+  close_context(ctx);
+  close_context(cpu);
+}
+
+TEST(after_a_fork) {
+  float y[4];
+  int status;
+  smelt_context *ctx = open_opencl(NULL, NULL, NULL);
+  float x[4] = {0};
+  smelt_tensor *t = smelt_from_host(ctx, SMELT_F32, DIMS(4), x);
+  CHECK_STATUS(smelt_eval((const smelt_tensor *[]){t}, 1, NULL), SMELT_OK);
+  pid_t child = fork();
+  if (child == 0) {
+    bool refused = smelt_read(t, SMELT_F32, y, sizeof y, NULL) == SMELT_ERR_FORKED;
+    smelt_drop(t);
+    (void)smelt_context_destroy(ctx, NULL);
+    _exit(refused ? 0 : 1);
+  }
+  CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status));
+  CHECK_I64(WEXITSTATUS(status), 0);
+  CHECK_STATUS(smelt_into_host(t, SMELT_F32, y, sizeof y, NULL), SMELT_OK);
+  close_context(ctx);
+}
+
+static void count_cached(void *user, const char *line) {
+  *(int *)user += strstr(line, "from the cache") != NULL;
+}
+
+TEST(binaries_are_kept) {
+  char folder[] = "/tmp/smelt-opencl-XXXXXX", command[100];
+  float first[8], second[8];
+  int cached = 0;
+  CHECK(mkdtemp(folder) != NULL);
+  CHECK_I64(setenv("SMELT_CACHE_DIR", folder, 1), 0);
+  smelt_context *ctx = open_opencl("compile", count_cached, &cached);
+  compute(ctx, first, 8);
+  close_context(ctx);
+  CHECK_I64(cached, 0);
+  ctx = open_opencl("compile", count_cached, &cached);
+  compute(ctx, second, 8);
+  close_context(ctx);
+  CHECK_I64(cached, 1);
+  for (int i = 0; i < 8; i++) CHECK_F64(second[i], first[i]);
+  (void)snprintf(command, sizeof command, "rm -r %s", folder);
+  CHECK_I64(system(command), 0);
+}
+
+TEST_MAIN(CASE(missing_library), CASE(missing_device), CASE(no_platform), CASE(devices_by_number_and_name),
+          CASE(a_kernel_by_hand), CASE(a_kernel_that_cannot_be_built), CASE(freed_memory_is_used_again),
+          CASE(no_more_than_allowed_is_kept), CASE(too_much_memory), CASE(beside_the_cpu), CASE(after_a_fork),
+          CASE(binaries_are_kept))
