@@ -76,11 +76,13 @@ typedef struct sm_block_run {
   int n_dying;
 } sm_block_run;
 
-typedef struct sm_fuser {
+typedef struct sm_fuser sm_fuser;
+struct sm_fuser {
   const char *name;
-  bool available;  /* false: the name is reserved, nothing is accepted yet */
-  bool anchor;     /* clusters of its records grow first and may take in records of others */
-  sm_reason apart; /* not NONE: its records run alone, without a kernel if that is possible */
+  bool available;        /* false: the name is reserved, nothing is accepted yet */
+  bool anchor;           /* clusters of its records grow first and may take in records of others */
+  const sm_fuser *wider; /* is asked about what this one refuses, and takes over its cluster; or NULL */
+  sm_reason apart;       /* not NONE: its records run alone, without a kernel if that is possible */
   sm_fuser_settings settings;
   sm_reason (*accept)(const sm_segment *segment, const sm_op *op);
   sm_fit (*fit)(const sm_candidate *candidate, const sm_limits *limits);
@@ -92,7 +94,7 @@ typedef struct sm_fuser {
   /* `env` is what the executor was made with. On failure no output is left. */
   smelt_status (*run)(void *env, void *block, const sm_block_run *run, smelt_error *err);
   void (*discard)(void *block, const sm_allocator *allocator);
-} sm_fuser;
+};
 
 /* Counts the buffers that kernels of these operations would bind: values read
  * from outside, values written because they are live or used outside. */

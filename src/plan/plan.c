@@ -109,34 +109,35 @@ static bool has_anchor(const search *s, uint32_t root) { return s->fuser[root] &
 
 /* --- Merging -------------------------------------------------------------------------- */
 
-static void merge(search *s, uint32_t a, uint32_t b, int bindings) {
+static void merge(search *s, uint32_t a, uint32_t b, const sm_fuser *fuser, int bindings) {
   uint32_t root = a < b ? a : b, gone = a < b ? b : a;
   sm_graph_contract(&s->graph, a, b, s->contract_scratch);
   for (uint32_t op = 0; op < s->graph.n_ops; op++) {
     if (s->root[op] == gone) s->root[op] = root;
   }
   sm_bitset_union(members_of(s, root), members_of(s, gone), s->graph.words);
-  s->fuser[root] = has_anchor(s, b) ? s->fuser[b] : s->fuser[a];
+  s->fuser[root] = fuser;
   s->n_members[root] += s->n_members[gone];
   s->n_members[gone] = 0;
   s->bindings[root] = bindings;
 }
 
-/* Whose a cluster of both would be: of two different fusers the anchor's. NULL with a
- * reason if it would be nobody's. */
+/* Whose a cluster of both would be: of two different fusers the anchor's, of two anchors
+ * the wider one's. NULL with a reason if it would be nobody's. */
 static const sm_fuser *joint_fuser(const search *s, uint32_t a, uint32_t b, sm_reason *reason) {
   const sm_fuser *x = s->fuser[a], *y = s->fuser[b];
   *reason = SM_REASON_VARIANT;
   if (!x || !y) return NULL;
   if (x->apart || y->apart) *reason = x->apart ? x->apart : y->apart;
   if (x->apart || y->apart) return NULL;
-  if (x == y) return x;
+  if (x == y || y->wider == x) return x;
+  if (x->wider == y) return y;
   if (x->anchor == y->anchor) return NULL;
   return x->anchor ? x : y;
 }
 
-/* The reason why clusters a and b cannot be one, cheapest question first. */
-static sm_fit try_merge(const search *s, uint32_t a, uint32_t b, const sm_limits *limits) {
+/* Makes one cluster of a and b, or says why they cannot be one, cheapest question first. */
+static sm_fit try_merge(search *s, uint32_t a, uint32_t b) {
   sm_reason reason;
   if (!s->options->fusion) return (sm_fit){.reason = SM_REASON_FUSION_OFF};
   const sm_fuser *fuser = joint_fuser(s, a, b, &reason);
@@ -144,7 +145,13 @@ static sm_fit try_merge(const search *s, uint32_t a, uint32_t b, const sm_limits
   if (!sm_graph_convex(&s->graph, a, b, members_of(s, a), members_of(s, b))) {
     return (sm_fit){.reason = SM_REASON_PATH};
   }
-  return fit_union(s, fuser, a, b, *limits);
+  sm_fit fit = fit_union(s, fuser, a, b, s->options->limits);
+  while (fit.reason != SM_REASON_NONE && fuser->wider) {
+    fuser = fuser->wider;
+    fit = fit_union(s, fuser, a, b, s->options->limits);
+  }
+  if (fit.reason == SM_REASON_NONE) merge(s, a, b, fuser, fit.bindings);
+  return fit;
 }
 
 static void refuse(search *s, uint32_t producer, uint32_t consumer, sm_fit fit) {
@@ -167,9 +174,7 @@ static bool grow_once(search *s) {
   for (size_t i = 0; i < s->n_edges; i++) {
     uint32_t a = s->root[s->edges[i].producer], b = s->root[s->edges[i].consumer];
     if (a == b || !(has_anchor(s, a) || has_anchor(s, b))) continue;
-    sm_fit fit = try_merge(s, a, b, &s->options->limits);
-    if (fit.reason == SM_REASON_NONE) merge(s, a, b, fit.bindings);
-    grown = grown || fit.reason == SM_REASON_NONE;
+    grown = try_merge(s, a, b).reason == SM_REASON_NONE || grown;
   }
   return grown;
 }
@@ -187,9 +192,8 @@ static void contract_edges(search *s) {
     const edge *e = &s->edges[i];
     uint32_t a = s->root[e->producer], b = s->root[e->consumer];
     if (a == b) continue;
-    sm_fit fit = try_merge(s, a, b, &s->options->limits);
-    if (fit.reason == SM_REASON_NONE) merge(s, a, b, fit.bindings);
-    else refuse(s, e->producer, e->consumer, fit);
+    sm_fit fit = try_merge(s, a, b);
+    if (fit.reason != SM_REASON_NONE) refuse(s, e->producer, e->consumer, fit);
   }
   forget_healed(s->plan, s->root);
 }
@@ -206,8 +210,7 @@ static void join_into(search *s, uint32_t root) {
     if (s->root[op] != op || !s->n_members[op] || !independent(s, root, op)) continue;
     if (s->n_members[root] + s->n_members[op] > s->options->limits.max_ops) continue;
     if (s->offers-- <= 0) return;
-    sm_fit fit = try_merge(s, root, op, &s->options->limits);
-    if (fit.reason == SM_REASON_NONE) merge(s, root, op, fit.bindings);
+    (void)try_merge(s, root, op);
   }
 }
 

@@ -47,7 +47,17 @@ static sm_fit fit_anchor(const sm_candidate *c, const sm_limits *limits) {
   return fit(c, limits);
 }
 
-/* The same without the checks, for measuring. */
+/* A wider one: log as well. */
+static sm_fit fit_wider(const sm_candidate *c, const sm_limits *limits) {
+  for (int i = 0; i < c->n_ops; i++) {
+    uint16_t code = c->segment->ops.items[c->ops[i]].code;
+    if (code != SM_OP_SIN && code != SM_OP_EXP && code != SM_OP_ADD && code != SM_OP_LOG)
+      return (sm_fit){.reason = SM_REASON_SHAPE};
+  }
+  return fit(c, limits);
+}
+
+/* `fit` without the checks, for measuring. */
 static sm_fit fit_fast(const sm_candidate *c, const sm_limits *limits) {
   int buffers = sm_candidate_buffers(c) + 1;
   return (sm_fit){buffers > limits->max_bindings ? SM_REASON_BINDINGS : SM_REASON_NONE, buffers};
@@ -59,6 +69,15 @@ static const sm_fuser narrow = {.name = "narrow", .available = true, .accept = a
 static const sm_fuser fast = {.name = "fast", .available = true, .accept = accept_wide, .fit = fit_fast};
 static const sm_fuser anchor = {
     .name = "anchor", .available = true, .anchor = true, .accept = accept_narrow, .fit = fit_anchor};
+static const sm_fuser wider = {
+    .name = "wider", .available = true, .anchor = true, .accept = accept_narrow, .fit = fit_wider};
+static const sm_fuser widened = {.name = "anchor",
+                                 .available = true,
+                                 .anchor = true,
+                                 .wider = &wider,
+                                 .accept = accept_narrow,
+                                 .fit = fit_anchor};
+static const sm_fuser *const wider_fusers[] = {&widened, &wider, &wide, NULL};
 static const sm_fuser *const anchor_fusers[] = {&anchor, &wide, NULL};
 static const sm_fuser *const fusers[] = {&reserved, &wide, &narrow, NULL};
 static const sm_fuser *const fast_fusers[] = {&fast, NULL};
@@ -338,6 +357,20 @@ TEST(anchors_and_paths) {
   make(&f);
   check_sound(&f);
   check_clusters(&f, "anchor 0; wide 1; anchor 2 3");
+  close_fixture(&f);
+}
+
+/* What an anchor refuses goes to the wider one, and the cluster with it. */
+TEST(wider_anchors_take_over) {
+  fixture f;
+  open_fixture(&f);
+  f.options.fusers = wider_fusers;
+  uint32_t first = op1(&f, SM_OP_SIN, source(&f, 4)), between = op1(&f, SM_OP_LOG, first);
+  keep(&f, op1(&f, SM_OP_TANH, op2(&f, SM_OP_ADD, first, op1(&f, SM_OP_SIN, between))));
+  make(&f);
+  check_sound(&f);
+  check_clusters(&f, "wider 0 1 2 3; wide 4");
+  check_refusals(&f, "4 after 3: shape");
   close_fixture(&f);
 }
 
@@ -814,9 +847,9 @@ TEST_MAIN(CASE(a_chain_is_one_cluster), CASE(dead_records_are_not_planned), CASE
           CASE(an_edge_that_heals_is_no_refusal), CASE(a_path_through_another_kernel_splits),
           CASE(clusters_never_wait_for_each_other), CASE(larger_tensors_come_first),
           CASE(saved_reads_come_next), CASE(anchors_grow_first), CASE(anchors_keep_the_limit),
-          CASE(anchors_and_paths), CASE(operation_limit), CASE(cuts_where_least_is_carried),
-          CASE(cuts_behind_the_last_period), CASE(cuts_what_repeats), CASE(binding_limit),
-          CASE(limits_hold_for_the_first_operation), CASE(an_operation_nobody_takes),
+          CASE(anchors_and_paths), CASE(wider_anchors_take_over), CASE(operation_limit),
+          CASE(cuts_where_least_is_carried), CASE(cuts_behind_the_last_period), CASE(cuts_what_repeats),
+          CASE(binding_limit), CASE(limits_hold_for_the_first_operation), CASE(an_operation_nobody_takes),
           CASE(a_value_is_bound_once), CASE(a_value_used_twice_is_refused_once),
           CASE(independent_expressions_join), CASE(other_shapes_do_not_join), CASE(joins_keep_the_limits),
           CASE(dependent_clusters_do_not_join), CASE(fusion_off), CASE(written_and_last_readers),
