@@ -1,65 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Reduce: reductions of equal operand shapes over the same axes, with elementwise work on
- * their elements before and on their results behind them. */
+ * their elements before and on their results behind them. ReduceBroadcasted: the same, and
+ * elements that need what others have been reduced to, as in softmax and normalizations. */
 #include <string.h>
 
 #include "base/error.h"
 #include "fusers/registry.h"
 #include "launch/reduce_geometry.h"
 #include "launch/run_reduce.h"
-
-static bool is_reduction(const sm_op *op) {
-  return sm_op_row_of((sm_opcode)op->code)->class == SM_CLASS_REDUCE;
-}
+#include "trace/reduce_spaces.h"
 
 static sm_reason accept(const sm_segment *segment, const sm_op *op) {
   (void)segment;
-  return is_reduction(op) ? SM_REASON_NONE : SM_REASON_VARIANT;
+  return sm_is_reduction(op) ? SM_REASON_NONE : SM_REASON_VARIANT;
 }
 
 /* --- What may be in one kernel --------------------------------------------------------- */
 
+enum { MOST_RECORDS = 512 };
+
+typedef struct check {
+  const sm_candidate *candidate;
+  sm_reduce_records records;
+  sm_reduce_space spaces[MOST_RECORDS];
+  bool spreads; /* elements may need results */
+  bool ordered; /* elements come in row-major order */
+} check;
+
 static const sm_op *record(const sm_candidate *c, int i) { return &c->segment->ops.items[c->ops[i]]; }
 static const sm_value *value_at(const sm_candidate *c, uint32_t v) { return &c->segment->values.items[v]; }
-
-/* The position of the record that defines `v`, or -1. */
-static int position_of(const sm_candidate *c, uint32_t v) {
-  int32_t producer = value_at(c, v)->producer;
-  for (int i = 0; producer != SM_NO_OP && i < c->n_ops; i++) {
-    if (c->ops[i] == (uint32_t)producer) return i;
-  }
-  return -1;
-}
-
-/* Where a record is in relation to the reductions. */
-typedef enum side { BEFORE, REDUCTION, BEHIND } side;
-
-typedef struct shapes {
-  const sm_shape *elements, *results;
-  const sm_op *first; /* reduction */
-} shapes;
-
-static bool find_shapes(const sm_candidate *c, shapes *out) {
-  for (int i = 0; i < c->n_ops; i++) {
-    if (!is_reduction(record(c, i))) continue;
-    out->first = record(c, i);
-    out->elements = &value_at(c, out->first->operands[0].use.value)->shape;
-    out->results = &value_at(c, out->first->out)->shape;
-    return true;
-  }
-  return false;
-}
 
 static bool same_axes(const sm_op *a, const sm_op *b) {
   bool same = a->attrs->n == b->attrs->n;
   for (int i = 0; same && i < a->attrs->n; i++) same = a->attrs->axes[i] == b->attrs->axes[i];
   return same;
-}
-
-static bool fits_reduction(const sm_candidate *c, const shapes *s, const sm_op *op) {
-  return same_axes(op, s->first) && sm_shape_equal(&value_at(c, op->out)->shape, s->results) &&
-         sm_shape_equal(&value_at(c, op->operands[0].use.value)->shape, s->elements);
 }
 
 static uint32_t count_uses(const sm_candidate *c, uint32_t v) {
@@ -79,57 +54,88 @@ static bool wants_order(const sm_candidate *c, const sm_op *op) {
   return index || value_at(c, op->out)->live || c->uses[op->out] > count_uses(c, op->out);
 }
 
-/* Sides follow from operands: behind is what uses a reduction's result. */
-static bool find_side(const sm_candidate *c, const shapes *s, int i, side *sides) {
-  const sm_op *op = record(c, i);
-  bool reduction = is_reduction(op), behind = false, before = false;
-  for (int k = 0; k < op->n_operands; k++) {
-    int from = op->operands[k].is_scalar ? -1 : position_of(c, op->operands[k].use.value);
-    if (from < 0) continue;
-    behind |= sides[from] != BEFORE;
-    before |= sides[from] == BEFORE;
+/* Whether results of that shape are broadcast, aligned at the last axis, to the elements
+ * that they were made of, or to their own place in a result of rank `rank`. */
+static bool is_aligned(const check *c, const sm_shape *shape, bool to_elements, int rank) {
+  for (int axis = 0; axis < shape->rank; axis++) {
+    int to = rank - shape->rank + axis;
+    int element = to_elements ? to : sm_reduce_element_axis(&c->records, rank, to);
+    if (shape->dims[axis] != 1 && element != sm_reduce_element_axis(&c->records, shape->rank, axis))
+      return false;
   }
-  const sm_shape *shape = &value_at(c, op->out)->shape;
-  if (reduction) {
-    sides[i] = REDUCTION;
-    return !behind && fits_reduction(c, s, op);
-  }
-  sides[i] = behind || !sm_shape_equal(shape, s->elements) ? BEHIND : BEFORE;
-  return sides[i] == BEFORE || (!before && sm_shape_equal(shape, s->results));
+  return true;
 }
 
-enum { MOST_RECORDS = 512 };
+/* Whether record `i` may use its operands, as far as other records make them. */
+static bool fits_operands(const check *c, int i) {
+  const sm_op *op = record(c->candidate, i);
+  bool elements = c->spaces[i] == SM_SPACE_ELEMENTS || sm_is_reduction(op);
+  int rank = value_at(c->candidate, op->out)->shape.rank;
+  for (int k = 0; k < op->n_operands; k++) {
+    int from = op->operands[k].is_scalar ? -1 : sm_reduce_position(&c->records, op->operands[k].use.value);
+    if (from < 0 || c->spaces[from] == SM_SPACE_ELEMENTS) continue;
+    if (elements && (sm_is_reduction(op) || !c->spreads || c->spaces[from] == SM_SPACE_ASIDE)) return false;
+    if (!is_aligned(c, &value_at(c->candidate, op->operands[k].use.value)->shape, elements, rank))
+      return false;
+  }
+  return true;
+}
 
-static sm_reason check_sides(const sm_candidate *c) {
-  side sides[MOST_RECORDS];
-  shapes s;
+static bool fits_shape(const check *c, int i) {
+  const sm_op *op = record(c->candidate, i);
+  const sm_shape *shape = &value_at(c->candidate, op->out)->shape;
+  if (sm_is_reduction(op))
+    return same_axes(op, c->records.first) &&
+           sm_shape_equal(&value_at(c->candidate, op->operands[0].use.value)->shape, c->records.elements);
+  if (c->spaces[i] == SM_SPACE_ELEMENTS) return sm_shape_equal(shape, c->records.elements);
+  return sm_reduce_has_results_shape(&c->records, shape);
+}
+
+static bool fits_record(check *c, int i) {
+  const sm_op *op = record(c->candidate, i);
+  if (c->candidate->guest[c->candidate->ops[i]]) return false;
+  c->spaces[i] = sm_reduce_space_of(&c->records, i, c->spaces);
+  if (c->spaces[i] == SM_SPACE_ELEMENTS && !c->ordered && wants_order(c->candidate, op)) return false;
+  return fits_shape(c, i) && fits_operands(c, i);
+}
+
+static sm_reason check_records(const sm_candidate *candidate, bool spreads) {
+  check c = {.candidate = candidate,
+             .records = sm_reduce_records_of(candidate->segment, candidate->ops, candidate->n_ops),
+             .spreads = spreads};
   int tasks = 0;
-  if (!find_shapes(c, &s) || c->n_ops > MOST_RECORDS) return SM_REASON_VARIANT;
-  bool ordered = sm_reduce_neighbours(s.first, s.elements);
-  for (int i = 0; i < c->n_ops; i++) {
-    if (c->guest[c->ops[i]] || !find_side(c, &s, i, sides)) return SM_REASON_SHAPE;
-    if (sides[i] == BEFORE && !ordered && wants_order(c, record(c, i))) return SM_REASON_SHAPE;
-    tasks += sides[i] == REDUCTION;
+  if (!c.records.first || candidate->n_ops > MOST_RECORDS) return SM_REASON_VARIANT;
+  c.ordered = sm_reduce_neighbours(c.records.first, c.records.elements);
+  for (int i = 0; i < candidate->n_ops; i++) {
+    if (!fits_record(&c, i)) return SM_REASON_SHAPE;
+    tasks += sm_is_reduction(record(candidate, i));
   }
   return tasks <= SM_REDUCE_TASKS ? SM_REASON_NONE : SM_REASON_OPS;
 }
 
 static bool takes(const sm_op *op) {
-  sm_op_class class = sm_op_row_of((sm_opcode)op->code)->class;
-  return class == SM_CLASS_REDUCE || class == SM_CLASS_ELEMENTWISE;
+  return sm_is_reduction(op) || sm_op_row_of((sm_opcode)op->code)->class == SM_CLASS_ELEMENTWISE;
 }
 
-static sm_fit fit(const sm_candidate *candidate, const sm_limits *limits) {
+static sm_fit fit(const sm_candidate *candidate, const sm_limits *limits, bool spreads) {
   for (int i = 0; i < candidate->n_ops; i++) {
     if (!takes(record(candidate, i))) return (sm_fit){.reason = SM_REASON_VARIANT};
   }
   /* Between two stages each task has two buffers more. */
-  sm_fit result = {.reason = check_sides(candidate),
+  sm_fit result = {.reason = check_records(candidate, spreads),
                    .bindings = sm_candidate_buffers(candidate) + 1 + 2 * SM_REDUCE_TASKS};
   if (result.reason != SM_REASON_NONE) return result;
   if (sm_candidate_records(candidate) > limits->max_ops) result.reason = SM_REASON_OPS;
   else if (result.bindings > limits->max_bindings) result.reason = SM_REASON_BINDINGS;
   return result;
+}
+
+static sm_fit fit_reduce(const sm_candidate *candidate, const sm_limits *limits) {
+  return fit(candidate, limits, false);
+}
+
+static sm_fit fit_broadcasted(const sm_candidate *candidate, const sm_limits *limits) {
+  return fit(candidate, limits, true);
 }
 
 /* --- Blocks ----------------------------------------------------------------------------- */
@@ -139,6 +145,13 @@ typedef struct reduce_block {
   sm_launch_cache launches;
 } reduce_block;
 
+static void discard(void *block, const sm_allocator *allocator) {
+  reduce_block *b = block;
+  sm_trace_free(&b->trace, allocator);
+  sm_launch_cache_free(&b->launches);
+  sm_free(allocator, b, sizeof *b);
+}
+
 static smelt_status finish(const sm_segment *segment, const uint32_t *ops, int n_ops, const bool *written,
                            smelt_mode mode, const sm_allocator *allocator, void **block, smelt_error *err) {
   reduce_block *b = sm_alloc(allocator, sizeof *b);
@@ -147,33 +160,47 @@ static smelt_status finish(const sm_segment *segment, const uint32_t *ops, int n
   sm_launch_cache_init(&b->launches, allocator);
   smelt_status status = sm_trace_build_reduce(segment, ops, n_ops, written, mode, allocator, &b->trace, err);
   if (status != SMELT_OK) {
-    sm_fuser_reduce.discard(b, allocator);
+    discard(b, allocator);
     *block = NULL;
   }
   return status;
 }
 
-static void discard(void *block, const sm_allocator *allocator) {
-  reduce_block *b = block;
-  sm_trace_free(&b->trace, allocator);
-  sm_launch_cache_free(&b->launches);
-  sm_free(allocator, b, sizeof *b);
+static smelt_status run(const sm_fuser *fuser, void *env, reduce_block *b, const sm_block_run *on,
+                        smelt_error *err) {
+  sm_launch_log_trace(env, on->segment, &b->trace);
+  return sm_run_reduce(env, fuser->name, &b->trace, &b->launches, on, err);
 }
 
-static smelt_status run(void *env, void *block, const sm_block_run *on, smelt_error *err) {
-  reduce_block *b = block;
-  sm_launch_log_trace(env, on->segment, &b->trace);
-  return sm_run_reduce(env, sm_fuser_reduce.name, &b->trace, &b->launches, on, err);
+static smelt_status run_reduce(void *env, void *block, const sm_block_run *on, smelt_error *err) {
+  return run(&sm_fuser_reduce, env, block, on, err);
+}
+
+static smelt_status run_broadcasted(void *env, void *block, const sm_block_run *on, smelt_error *err) {
+  return run(&sm_fuser_reduce_broadcasted, env, block, on, err);
 }
 
 const sm_fuser sm_fuser_reduce = {
     .name = "Reduce",
     .available = true,
     .anchor = true,
+    .wider = &sm_fuser_reduce_broadcasted,
     .settings = {.broadcast = true, .output_shape_updates = false, .vectorization = true},
     .accept = accept,
-    .fit = fit,
+    .fit = fit_reduce,
     .finish = finish,
-    .run = run,
+    .run = run_reduce,
+    .discard = discard,
+};
+
+const sm_fuser sm_fuser_reduce_broadcasted = {
+    .name = "ReduceBroadcasted",
+    .available = true,
+    .anchor = true,
+    .settings = {.broadcast = true, .output_shape_updates = false, .vectorization = true},
+    .accept = accept,
+    .fit = fit_broadcasted,
+    .finish = finish,
+    .run = run_broadcasted,
     .discard = discard,
 };

@@ -10,7 +10,8 @@
 
 #include "plan/fuser.h"
 
-extern const sm_fuser sm_fuser_elementwise, sm_fuser_reduce, sm_fuser_view, sm_fuser_concat;
+extern const sm_fuser sm_fuser_elementwise, sm_fuser_reduce, sm_fuser_reduce_broadcasted, sm_fuser_view,
+    sm_fuser_concat;
 
 /* NULL-terminated: ElementWise, Matmul, Reduce, ReduceBroadcasted, NHWCRelayout, View,
  * Concat. */

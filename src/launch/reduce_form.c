@@ -4,12 +4,15 @@
 #include "launch/reduce_skeleton.h"
 
 enum {
-  MAX_LEVELS = 64,        /* more than the binary digits of any number of leaves */
-  MAX_STRIP = 1024,       /* columns: some pages of a row are read one after another */
-  SLOT_BYTES = 40 * 1024, /* of all slots of a kernel, which lie on the thread's stack */
-  GROUP_BLOCKS = 64,      /* of rows; the more columns, the fewer */
-  FEW_ITEMS = 64,         /* too few to be shared out evenly */
-  MANY_ELEMENTS = 1 << 16 /* worth a second stage */
+  MAX_LEVELS = 64,         /* more than the binary digits of any number of leaves */
+  MAX_STRIP = 1024,        /* columns: some pages of a row are read one after another */
+  SLOT_BYTES = 40 * 1024,  /* of all slots of a kernel, which lie on the thread's stack */
+  GROUP_BLOCKS = 64,       /* of rows; the more columns, the fewer */
+  FEW_ITEMS = 64,          /* too few to be shared out evenly */
+  MANY_ELEMENTS = 1 << 16, /* worth a second stage */
+  MAX_KEEP = 8192,         /* elements of a row in scratch memory: of f32 some in the first-level cache */
+  MAX_RESIDENT = 1 << 17,  /* elements of a strip that is read several times: half a second-level cache */
+  MIN_RESIDENT = 16        /* columns: a line of memory */
 };
 
 /* Of columns side by side, so that longer pieces of each row are read at once. Measured
@@ -68,25 +71,42 @@ static bool fits(const sm_reduce_form *form, int strip, int bytes) {
 }
 
 /* Powers of two. Where there are few columns or slots are large even vectors are cut. */
-static void choose_strip(sm_reduce_form *form, int bytes, int64_t inner) {
+static void choose_strip(sm_reduce_form *form, int bytes, const sm_reduce_extents *extents) {
+  int64_t inner = extents->inner;
   form->strip = MAX_STRIP;
+  while (form->passes > 1 && form->strip > MIN_RESIDENT && extents->reduced > MAX_RESIDENT / form->strip)
+    form->strip /= 2;
   while (form->strip > 1 && (form->strip / 2 >= inner || !fits(form, form->strip, bytes))) form->strip /= 2;
   while (form->width > 1 && (form->width > form->strip || form->width > inner)) form->width /= 2;
   if (form->vector > form->width) form->vector = form->width;
 }
 
-sm_reduce_form sm_reduce_choose(const sm_reduce_task *tasks, int n_tasks, const sm_reduce_extents *extents,
-                                sm_reduce_stage stage, const sm_profile *profile) {
+/* Powers of two, so that lengths that differ little share a kernel. */
+static int choose_keep(const sm_reduce_form *form, int64_t reduced) {
+  int keep = SM_TREE_BLOCK;
+  if (form->passes == 1 || form->columns || reduced > MAX_KEEP) return 0;
+  while (keep < reduced) keep *= 2;
+  return keep;
+}
+
+sm_reduce_form sm_reduce_choose(const sm_reduce_task *tasks, int n_tasks, int passes,
+                                const sm_reduce_extents *extents, sm_reduce_stage stage,
+                                const sm_profile *profile) {
   bool columns = extents->inner > 1;
-  sm_reduce_form form = {
-      .stage = stage, .columns = columns || stage == SM_REDUCE_COMBINE, .width = 1, .vector = 1, .strip = 1};
+  sm_reduce_form form = {.stage = stage,
+                         .passes = passes,
+                         .columns = columns || stage == SM_REDUCE_COMBINE,
+                         .width = 1,
+                         .vector = 1,
+                         .strip = 1};
   form.group = choose_group(extents->inner);
   form.whole_blocks = extents->reduced % SM_TREE_BLOCK == 0;
   form.levels = form.columns ? choose_levels(&form, extents) : MAX_LEVELS;
+  form.keep = choose_keep(&form, extents->reduced);
   if (!form.columns) return form;
   form.vector = choose_vector(tasks, n_tasks, profile);
   form.width = VECTORS * form.vector;
-  choose_strip(&form, part_bytes(tasks, n_tasks), extents->inner);
+  choose_strip(&form, part_bytes(tasks, n_tasks), extents);
   form.whole_pieces = extents->inner % form.width == 0;
   return form;
 }

@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "launch/reduce_geometry.h"
 
-#include <string.h>
-
-static bool is_reduced(const sm_op *reduction, int axis) {
-  for (int i = 0; i < reduction->attrs->n; i++) {
-    if (reduction->attrs->axes[i] == axis) return true;
-  }
-  return false;
-}
+#include "trace/reduce_spaces.h"
 
 /* The first and the last reduced axis that is longer than 1; first > last if none is. */
 static void find_range(const sm_op *reduction, const sm_shape *elements, int *first, int *last) {
   *first = elements->rank;
   *last = -1;
   for (int axis = 0; axis < elements->rank; axis++) {
-    if (!is_reduced(reduction, axis) || elements->dims[axis] == 1) continue;
+    if (!sm_reduces_axis(reduction, axis) || elements->dims[axis] == 1) continue;
     if (*first == elements->rank) *first = axis;
     *last = axis;
   }
@@ -25,14 +18,14 @@ bool sm_reduce_neighbours(const sm_op *reduction, const sm_shape *elements) {
   int first, last;
   find_range(reduction, elements, &first, &last);
   for (int axis = first; axis <= last; axis++) {
-    if (!is_reduced(reduction, axis) && elements->dims[axis] != 1) return false;
+    if (!sm_reduces_axis(reduction, axis) && elements->dims[axis] != 1) return false;
   }
   return true;
 }
 
 /* Of the axis in a list whose reduced ones are neighbours, or not. */
 static int group_of(const sm_op *reduction, const sm_reduce_geometry *g, int axis, int first, int last) {
-  if (!g->neighbours) return is_reduced(reduction, axis) ? SM_REDUCED : SM_OUTER;
+  if (!g->neighbours) return sm_reduces_axis(reduction, axis) ? SM_REDUCED : SM_OUTER;
   return axis < first ? SM_OUTER : axis <= last ? SM_REDUCED : SM_INNER;
 }
 
@@ -46,7 +39,7 @@ sm_reduce_geometry sm_reduce_geometry_of(const sm_op *reduction, const sm_shape 
   sm_reduce_geometry g = {.elements = *elements, .neighbours = sm_reduce_neighbours(reduction, elements)};
   int first, last, n = 0;
   find_range(reduction, elements, &first, &last);
-  for (int axis = 0; axis < elements->rank; axis++) g.reduced[axis] = is_reduced(reduction, axis);
+  for (int axis = 0; axis < elements->rank; axis++) g.reduced[axis] = sm_reduces_axis(reduction, axis);
   for (int group = 0; group < SM_REDUCE_AXES; group++) {
     g.begin[group] = n;
     for (int axis = 0; axis < elements->rank; axis++) {
@@ -59,15 +52,13 @@ sm_reduce_geometry sm_reduce_geometry_of(const sm_op *reduction, const sm_shape 
   return g;
 }
 
-/* A layout of results as one of the elements that stands still along reduced axes. */
-static void spread(const sm_reduce_geometry *g, const sm_layout *results, sm_layout *out) {
-  sm_layout wide = {.shape = g->elements, .offset = results->offset};
-  bool keeps = results->shape.rank == g->elements.rank;
-  for (int axis = 0, kept = 0; axis < g->elements.rank; axis++) {
-    if (!g->reduced[axis]) wide.strides[axis] = results->strides[keeps ? axis : kept];
-    kept += !g->reduced[axis];
+/* An operand's layout as one of the elements, which stands still along axes it does not
+ * follow. */
+static void spread(const sm_reduce_geometry *g, const int8_t *map, const sm_layout *own, sm_layout *out) {
+  *out = (sm_layout){.shape = g->elements, .offset = own->offset};
+  for (int axis = 0; axis < own->shape.rank; axis++) {
+    if (own->shape.dims[axis] != 1) out->strides[map[axis]] = own->strides[axis];
   }
-  *out = wide;
 }
 
 /* One stride for neighbouring axes from `begin` to `end`, if one will do. */
@@ -85,19 +76,29 @@ static bool single_stride(const sm_layout *l, int begin, int end, int64_t *strid
   return true;
 }
 
-bool sm_reduce_strides(const sm_reduce_geometry *g, const sm_shape *results, sm_layout *layout,
+bool sm_reduce_strides(const sm_reduce_geometry *g, const int8_t *map, const sm_layout *own, sm_layout *wide,
                        int64_t strides[SM_REDUCE_AXES]) {
-  sm_layout_broadcast(layout, results ? results : &g->elements, layout);
-  if (results) spread(g, layout, layout);
-  sm_layout_permute(layout, g->order, layout);
+  sm_layout spread_out;
+  spread(g, map, own, &spread_out);
+  sm_layout_permute(&spread_out, g->order, wide);
   bool single = true;
   for (int group = 0; group < SM_REDUCE_AXES; group++)
-    single = single_stride(layout, g->begin[group], g->begin[group + 1], &strides[group]) && single;
+    single = single_stride(wide, g->begin[group], g->begin[group + 1], &strides[group]) && single;
   return single;
 }
 
-void sm_reduce_gathered(const sm_reduce_geometry *g, bool of_results, int64_t strides[SM_REDUCE_AXES]) {
+/* Whether it stands still along all axes of a group. */
+static bool stands(const sm_reduce_geometry *g, const sm_layout *wide, int group) {
+  for (int i = g->begin[group]; i < g->begin[group + 1]; i++) {
+    if (wide->shape.dims[i] != 1 && wide->strides[i] != 0) return false;
+  }
+  return true;
+}
+
+void sm_reduce_gathered(const sm_reduce_geometry *g, sm_layout *wide, int64_t strides[SM_REDUCE_AXES]) {
+  bool still = stands(g, wide, SM_REDUCED);
+  for (int i = g->begin[SM_REDUCED]; still && i < g->begin[SM_REDUCED + 1]; i++) wide->shape.dims[i] = 1;
   strides[SM_INNER] = 1;
-  strides[SM_REDUCED] = of_results ? 0 : g->extents.inner;
-  strides[SM_OUTER] = of_results ? g->extents.inner : g->extents.inner * g->extents.reduced;
+  strides[SM_REDUCED] = still ? 0 : g->extents.inner;
+  strides[SM_OUTER] = still ? g->extents.inner : g->extents.inner * g->extents.reduced;
 }

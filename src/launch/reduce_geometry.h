@@ -29,13 +29,14 @@ bool sm_reduce_neighbours(const sm_op *reduction, const sm_shape *elements);
 
 sm_reduce_geometry sm_reduce_geometry_of(const sm_op *reduction, const sm_shape *elements);
 
-/* The strides of an operand of the elements, or of the results (whose shape is `results`,
- * NULL otherwise), broadcast to them. False if an axis has none. `layout` becomes that of
- * the operand over the grouped axes. */
-bool sm_reduce_strides(const sm_reduce_geometry *g, const sm_shape *results, sm_layout *layout,
+/* The strides of an operand with the layout `own`, whose axes follow those of the elements
+ * that `map` says. False if a group has no single one. `wide` becomes its layout over the
+ * grouped axes. */
+bool sm_reduce_strides(const sm_reduce_geometry *g, const int8_t *map, const sm_layout *own, sm_layout *wide,
                        int64_t strides[SM_REDUCE_AXES]);
 
-/* The strides when it has been gathered by that layout. */
-void sm_reduce_gathered(const sm_reduce_geometry *g, bool of_results, int64_t strides[SM_REDUCE_AXES]);
+/* The strides when it has been gathered by that layout, which loses the reduced axes if the
+ * operand stands still along them. */
+void sm_reduce_gathered(const sm_reduce_geometry *g, sm_layout *wide, int64_t strides[SM_REDUCE_AXES]);
 
 #endif

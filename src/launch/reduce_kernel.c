@@ -2,6 +2,16 @@
 #include "launch/reduce_kernel.h"
 
 #include "base/error.h"
+#include "launch/reduce_keeping.h"
+
+enum { ELEMENTS, RESULTS };
+
+/* A local of the second block that elements use: of rows its value, alone and in all lanes
+ * of a vector, of columns the scratch memory of a strip of them. */
+typedef struct spread_local {
+  bool used;
+  int32_t value, lanes, memory;
+} spread_local;
 
 typedef struct emitter {
   const sm_trace *trace;
@@ -9,6 +19,9 @@ typedef struct emitter {
   const sm_reduce_input *inputs;
   sm_kir_kernel *kernel;
   sm_arena *arena;
+  sm_reduce_keeping keeping;
+  int32_t *kept;        /* by local of the first block: scratch memory */
+  spread_local *spread; /* by local of the second block */
   /* While a block is emitted: */
   const sm_block *block;
   const sm_reduce_place *at;
@@ -47,7 +60,7 @@ static int32_t place_of(const emitter *e, int32_t input) {
   const sm_reduce_input *in = &e->inputs[input];
   int32_t place = in->first ? size_of_input(e, input, SM_REDUCE_AXES) : SM_KIR_NONE;
   for (int axis = 0; axis < SM_REDUCE_AXES; axis++) {
-    bool of_results = e->block == &e->trace->blocks.items[1];
+    bool of_results = e->block == &e->trace->blocks.items[RESULTS];
     if (in->strides[axis] == 0 || (of_results && axis == SM_REDUCED)) continue;
     int32_t steps = coordinate(e, axis);
     if (in->strides[axis] != 1) steps = arithmetic(e, SM_KOP_MUL, steps, size_of_input(e, input, axis));
@@ -79,6 +92,12 @@ static int32_t emit_compute(const emitter *e, const sm_step *step) {
   return sm_kir_kop(e->kernel, step->kop, args[0], args[1], args[2], step->dtype);
 }
 
+static int32_t emit_spread(const emitter *e, int32_t local) {
+  const spread_local *s = &e->spread[local];
+  if (e->form->columns) return sm_kir_load(e->kernel, s->memory, e->at->column, SM_KIR_NONE, e->at->width);
+  return e->at->width == 1 ? s->value : s->lanes;
+}
+
 static int32_t emit_step(const emitter *e, const sm_step *step) {
   switch (step->kind) {
     case SM_STEP_READ:
@@ -91,21 +110,38 @@ static int32_t emit_step(const emitter *e, const sm_step *step) {
       return emit_index(e);
     case SM_STEP_REDUCED:
       return e->reduced[step->index];
+    case SM_STEP_SPREAD:
+      return emit_spread(e, step->index);
     default:
       return emit_compute(e, step);
   }
 }
 
+/* A kept local of the first block; its row begins with the first element. */
+static int32_t keep_or_load(const emitter *e, int32_t i) {
+  if (e->keeping.first_pass[i] < e->at->pass)
+    return sm_kir_load(e->kernel, e->kept[i], e->at->reduced, SM_KIR_NONE, e->at->width);
+  int32_t value = emit_step(e, &e->block->steps.items[i]);
+  sm_kir_store(e->kernel, e->kept[i], e->at->reduced, SM_KIR_NONE, value);
+  return value;
+}
+
 /* Steps are emitted where they are first used, which is never before their operands. */
 static int32_t value_of(const emitter *e, int32_t i) {
-  if (e->locals[i] == SM_KIR_NONE) e->locals[i] = emit_step(e, &e->block->steps.items[i]);
+  if (e->locals[i] != SM_KIR_NONE) return e->locals[i];
+  bool kept = e->block == &e->trace->blocks.items[ELEMENTS] && e->keeping.kept[i];
+  e->locals[i] = kept ? keep_or_load(e, i) : emit_step(e, &e->block->steps.items[i]);
   return e->locals[i];
 }
 
+/* What there is to write of elements is written in the last pass, when nothing will be read
+ * any more; of results, in the pass that makes them. */
 static void emit_writes(const emitter *e) {
+  bool elements = e->block == &e->trace->blocks.items[ELEMENTS];
   for (size_t i = 0; i < e->block->steps.len; i++) {
     const sm_step *step = &e->block->steps.items[i];
-    if (step->kind != SM_STEP_WRITE) continue;
+    int pass = elements ? e->form->passes - 1 : step->pass;
+    if (step->kind != SM_STEP_WRITE || pass != e->at->pass) continue;
     int32_t buffer = (int32_t)e->trace->inputs.len + step->index;
     sm_kir_store(e->kernel, buffer, e->at->index, SM_KIR_NONE, value_of(e, step->args[0]));
   }
@@ -123,22 +159,33 @@ static bool begin_block(emitter *e, int block, const sm_reduce_place *at) {
 static void emit_elements(void *user, sm_kir_kernel *k, const sm_reduce_place *at, int32_t *values) {
   emitter *e = user;
   e->lanes = e->form->columns ? SM_INNER : SM_REDUCED;
-  if (!begin_block(e, 0, at)) {
-    for (size_t t = 0; t < e->trace->tasks.len; t++)
-      values[t] = splat(e, sm_kir_const(k, e->trace->tasks.items[t].dtype, (sm_word){.bits = 0}));
-    return;
+  bool begun = begin_block(e, ELEMENTS, at);
+  for (size_t t = 0; t < e->trace->tasks.len; t++) {
+    const sm_trace_task *task = &e->trace->tasks.items[t];
+    if (task->pass != at->pass) continue;
+    *values++ =
+        begun ? value_of(e, task->local) : splat(e, sm_kir_const(k, task->dtype, (sm_word){.bits = 0}));
   }
-  for (size_t t = 0; t < e->trace->tasks.len; t++) values[t] = value_of(e, e->trace->tasks.items[t].local);
-  emit_writes(e);
+  if (begun) emit_writes(e);
+}
+
+static void spread(const emitter *e, int32_t local) {
+  spread_local *s = &e->spread[local];
+  s->value = value_of(e, local);
+  if (e->form->columns) sm_kir_store(e->kernel, s->memory, e->at->column, SM_KIR_NONE, s->value);
+  else s->lanes = sm_kir_splat(e->kernel, s->value, SM_TREE_LANES);
 }
 
 static void emit_results(void *user, sm_kir_kernel *k, const sm_reduce_place *at, const int32_t *values) {
   emitter *e = user;
   (void)k;
-  if (!begin_block(e, 1, at)) return;
+  if (!begin_block(e, RESULTS, at)) return;
   e->reduced = values;
   e->lanes = SM_INNER;
   emit_writes(e);
+  for (size_t i = 0; i < e->block->steps.len; i++) {
+    if (e->spread[i].used && e->block->steps.items[i].pass == at->pass) spread(e, (int32_t)i);
+  }
 }
 
 /* --- The kernel ------------------------------------------------------------------------------ */
@@ -150,19 +197,49 @@ static void declare_arguments(const sm_trace *trace, sm_kir_kernel *k) {
   for (size_t i = 0; i < SM_REDUCE_INPUT_SIZES * trace->inputs.len; i++) (void)sm_kir_add_size(k);
 }
 
+static bool allocate(emitter *e) {
+  const sm_block *blocks = e->trace->blocks.items;
+  size_t n = blocks[ELEMENTS].steps.len;
+  e->kept = sm_arena_alloc(e->arena, n * sizeof *e->kept);
+  e->spread = sm_arena_zalloc(e->arena, blocks[RESULTS].steps.len, sizeof *e->spread);
+  return e->kept && e->spread && sm_reduce_find_kept(e->trace, e->form, e->arena, &e->keeping);
+}
+
+static void add_scratch(void *user, sm_kir_kernel *k) {
+  emitter *e = user;
+  const sm_block *elements = &e->trace->blocks.items[ELEMENTS], *results = &e->trace->blocks.items[RESULTS];
+  for (size_t i = 0; i < elements->steps.len; i++) {
+    const sm_step *step = &elements->steps.items[i];
+    if (e->keeping.kept[i]) e->kept[i] = sm_kir_add_local(k, step->dtype, (uint32_t)e->form->keep);
+    if (step->kind == SM_STEP_SPREAD) e->spread[step->index].used = true;
+  }
+  for (size_t i = 0; i < results->steps.len && e->form->columns; i++) {
+    spread_local *s = &e->spread[i];
+    if (s->used) s->memory = sm_kir_add_local(k, results->steps.items[i].dtype, (uint32_t)e->form->strip);
+  }
+}
+
+int sm_reduce_trace_tasks(const sm_trace *trace, sm_reduce_task tasks[SM_REDUCE_TASKS]) {
+  for (size_t t = 0; t < trace->tasks.len; t++) {
+    const sm_trace_task *task = &trace->tasks.items[t];
+    tasks[t] = (sm_reduce_task){task->reduction, task->dtype, task->pass};
+  }
+  return (int)trace->tasks.len;
+}
+
 smelt_status sm_reduce_trace_kernel(const sm_trace *trace, const sm_reduce_input *inputs,
                                     const sm_reduce_form *form, const sm_allocator *allocator,
                                     sm_kir_kernel *out, smelt_error *err) {
   sm_arena arena;
   sm_reduce_task tasks[SM_REDUCE_TASKS];
+  int n_tasks = sm_reduce_trace_tasks(trace, tasks);
   sm_kir_init(out, allocator);
   sm_arena_init(&arena, allocator);
-  for (size_t t = 0; t < trace->tasks.len; t++)
-    tasks[t] = (sm_reduce_task){trace->tasks.items[t].reduction, trace->tasks.items[t].dtype};
   emitter e = {.trace = trace, .form = form, .inputs = inputs, .kernel = out, .arena = &arena};
-  sm_reduce_body body = {&e, emit_elements, emit_results};
+  sm_reduce_body body = {&e, emit_elements, emit_results, add_scratch};
   declare_arguments(trace, out);
-  sm_reduce_kernel(out, tasks, (int)trace->tasks.len, form, &body);
+  e.failed = !allocate(&e);
+  if (!e.failed) sm_reduce_kernel(out, tasks, n_tasks, form, &body);
   sm_arena_free(&arena);
   return e.failed ? sm_error_memory(err, "a kernel") : sm_kir_built(out, err);
 }

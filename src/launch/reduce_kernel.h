@@ -3,6 +3,10 @@
  * Kernels of reduction traces: the skeleton (reduce_skeleton.h) with the trace's work on
  * elements before it and its work on results behind it.
  *
+ * A value of elements that several passes use is worked out in each of them, or where that
+ * costs more than memory *kept*: the first pass stores the row to scratch memory, if the form
+ * says that it fits there.
+ *
  * Of every input a kernel knows the class of its strides along the three axes (0, 1 or
  * other) and whether it begins at its first element; strides and places are arguments. */
 #ifndef SM_LAUNCH_REDUCE_KERNEL_H
@@ -18,6 +22,9 @@ typedef struct sm_reduce_input {
 
 /* Size arguments of an input, in this order; the skeleton's are behind all of them. */
 enum { SM_REDUCE_INPUT_SIZES = SM_REDUCE_AXES + 1 };
+
+/* The skeleton's tasks of a trace; how many there are. */
+int sm_reduce_trace_tasks(const sm_trace *trace, sm_reduce_task tasks[SM_REDUCE_TASKS]);
 
 /* Makes the kernel, not verified yet, the caller's to free also on failure. Buffers are the
  * trace's inputs and outputs, then the skeleton's. ERR_MEMORY. */

@@ -22,19 +22,30 @@ typedef struct part_buffers {
   int value, index;
 } part_buffers;
 
+/* By task. */
+typedef struct memory {
+  part_buffers slots[SM_REDUCE_TASKS], lanes[SM_REDUCE_TASKS], partial[SM_REDUCE_TASKS];
+  int results[SM_REDUCE_TASKS];    /* local, of columns: for later passes */
+  int32_t values[SM_REDUCE_TASKS]; /* of rows: the same */
+} memory;
+
 typedef struct skeleton {
   sm_kir_kernel *k;
-  const sm_reduce_task *tasks;
-  int n;
+  const sm_reduce_task *all; /* tasks */
+  int n_all;
   const sm_reduce_form *form;
   const sm_reduce_body *body;
-  int32_t reduced, inner, groups;        /* size arguments */
-  int32_t outer, group;                  /* of the item */
-  int32_t rows_before;                   /* outer * reduced */
-  int32_t begin, end;                    /* its range of the reduced axis */
-  part_buffers slots[SM_REDUCE_TASKS];   /* local */
-  part_buffers lanes[SM_REDUCE_TASKS];   /* local, of rows: those of a block */
-  part_buffers partial[SM_REDUCE_TASKS]; /* between stages */
+  struct memory *memory;
+  int pass;
+  const sm_reduce_task *tasks; /* of the pass */
+  int n;
+  int32_t reduced, inner, groups; /* size arguments */
+  int32_t outer, group;           /* of the item */
+  int32_t rows_before;            /* outer * reduced */
+  int32_t begin, end;             /* its range of the reduced axis */
+  const part_buffers *slots;      /* of the pass's tasks, local */
+  const part_buffers *lanes;      /* local, of rows: those of a block */
+  const part_buffers *partial;    /* between stages */
 } skeleton;
 
 static int32_t number(const skeleton *s, int64_t value) { return sm_kir_i64(s->k, value); }
@@ -221,15 +232,34 @@ static int32_t finished_sum(const skeleton *s, const sm_reduce_task *task, int32
   return op2(s, SM_KOP_DIV, sum, splat(s, convert(s, SM_KOP_CAST, count, task->dtype), width));
 }
 
-static void give_results(const skeleton *s, int32_t column, int width, const part *parts) {
+static int32_t result_of(const skeleton *s, int t, part p, int width) {
+  if (gives_index(s, t)) return p.index;
+  bool is_sum = sm_reduction_kop(s->tasks[t].reduction) == SM_KOP_ADD;
+  return is_sum ? finished_sum(s, &s->tasks[t], p.value, width) : p.value;
+}
+
+/* Keeps a result, numbered among all tasks, for the passes after this one. */
+static void remember(const skeleton *s, int task, const sm_reduce_place *at, int32_t value) {
+  s->memory->values[task] = value;
+  if (s->form->columns && s->pass + 1 < s->form->passes)
+    sm_kir_store(s->k, s->memory->results[task], at->column, SM_KIR_NONE, value);
+}
+
+static int32_t recall(const skeleton *s, int task, const sm_reduce_place *at) {
+  if (!s->form->columns) return s->memory->values[task];
+  return sm_kir_load(s->k, s->memory->results[task], at->column, SM_KIR_NONE, at->width);
+}
+
+/* `place` is that of the first column in its strip. */
+static void give_results(const skeleton *s, int32_t inner, int32_t place, int width, const part *parts) {
   int32_t values[SM_REDUCE_TASKS];
-  int32_t index = op2(s, SM_KOP_ADD, op2(s, SM_KOP_MUL, s->outer, s->inner), column);
-  sm_reduce_place at = {s->outer, SM_KIR_NONE, column, index, width};
+  int32_t index = op2(s, SM_KOP_ADD, op2(s, SM_KOP_MUL, s->outer, s->inner), inner);
+  sm_reduce_place at = {s->outer, SM_KIR_NONE, inner, index, place, width, s->pass};
+  int before = (int)(s->tasks - s->all);
+  for (int task = 0; task < before; task++) values[task] = recall(s, task, &at);
   for (int t = 0; t < s->n; t++) {
-    bool is_sum = sm_reduction_kop(s->tasks[t].reduction) == SM_KOP_ADD;
-    values[t] = gives_index(s, t) ? parts[t].index
-                : is_sum          ? finished_sum(s, &s->tasks[t], parts[t].value, width)
-                                  : parts[t].value;
+    values[before + t] = result_of(s, t, parts[t], width);
+    remember(s, before + t, &at, values[before + t]);
   }
   s->body->results(s->body->user, s->k, &at, values);
 }
@@ -240,21 +270,28 @@ static int32_t partial_position(const skeleton *s, int32_t group, int32_t column
   return op2(s, SM_KOP_ADD, op2(s, SM_KOP_MUL, row, s->inner), column);
 }
 
-static void finish(const skeleton *s, int32_t column, int width, const part *parts) {
+static void finish(const skeleton *s, int32_t inner, int32_t place, int width, const part *parts) {
   if (s->form->stage != SM_REDUCE_PARTIAL) {
-    give_results(s, column, width, parts);
+    give_results(s, inner, place, width, parts);
     return;
   }
-  int32_t to = partial_position(s, s->group, column);
+  int32_t to = partial_position(s, s->group, inner);
   for (int t = 0; t < s->n; t++) store_part(s, s->partial[t], to, parts[t]);
 }
 
 /* --- Elements ------------------------------------------------------------------------------------------- */
 
-static void get_elements(const skeleton *s, int32_t reduced, int32_t column, int width, int32_t *values) {
+/* Columns of an item, all of the same index along the outer axis: where the first one is
+ * along the inner axis, and in the strip. */
+typedef struct columns {
+  int32_t inner, place;
+  int width;
+} columns;
+
+static void get_elements(const skeleton *s, int32_t reduced, const columns *c, int32_t *values) {
   int32_t row = op2(s, SM_KOP_ADD, s->rows_before, reduced);
-  int32_t index = s->form->columns ? op2(s, SM_KOP_ADD, op2(s, SM_KOP_MUL, row, s->inner), column) : row;
-  sm_reduce_place at = {s->outer, reduced, column, index, width};
+  int32_t index = s->form->columns ? op2(s, SM_KOP_ADD, op2(s, SM_KOP_MUL, row, s->inner), c->inner) : row;
+  sm_reduce_place at = {s->outer, reduced, c->inner, index, c->place, c->width, s->pass};
   s->body->elements(s->body->user, s->k, &at, values);
 }
 
@@ -301,9 +338,9 @@ static int32_t lane_indices(const skeleton *s, int32_t numbers, int32_t first, i
 }
 
 /* Elements `from` to `to` of lanes, `loads` of them a round. Those of rows are 16 lanes
- * whose first elements begin at `first`, those of columns one lane of `width` columns. */
-static void fill_lanes(const skeleton *s, int32_t from, int32_t to, int loads, int32_t first, int32_t column,
-                       int width, part *sets) {
+ * whose first elements begin at `first`, those of columns one lane of each column. */
+static void fill_lanes(const skeleton *s, int32_t from, int32_t to, int loads, int32_t first,
+                       const columns *c, part *sets) {
   part carried[MAX_SETS];
   int32_t values[SM_REDUCE_TASKS], k = sm_kir_for(s->k, from, to, loads);
   carry_parts(s, sets, loads * s->n, carried);
@@ -311,32 +348,38 @@ static void fill_lanes(const skeleton *s, int32_t from, int32_t to, int loads, i
   for (int load = 0; load < loads; load++) {
     int32_t own = load ? op_number(s, SM_KOP_ADD, k, load) : k;
     int32_t reduced = op2(s, SM_KOP_ADD, first, op_number(s, SM_KOP_MUL, own, SM_TREE_LANES));
-    get_elements(s, reduced, column, width, values);
+    get_elements(s, reduced, c, values);
     for (int t = 0; t < s->n; t++) {
       part *set = set_of(s, sets, t, load);
-      *set = add_to_lanes(s, t, *set, values[t], own, width);
+      *set = add_to_lanes(s, t, *set, values[t], own, c->width);
     }
   }
   end_parts(s, carried, loads * s->n, sets);
 }
 
 /* All elements `from` to `to`, several a round where most of the work is. */
-static void run_lanes(const skeleton *s, int32_t from, int32_t to, int32_t first, int32_t column, int width,
+static void run_lanes(const skeleton *s, int32_t from, int32_t to, int32_t first, const columns *c,
                       part *sets) {
-  if (width >= s->form->width && s->form->whole_blocks) {
-    fill_lanes(s, from, to, LOADS, first, column, width, sets);
+  if (c->width >= s->form->width && s->form->whole_blocks) {
+    fill_lanes(s, from, to, LOADS, first, c, sets);
     return;
   }
-  if (width >= s->form->width) {
+  if (c->width >= s->form->width) {
     int32_t rest = op_number(s, SM_KOP_FMOD, op2(s, SM_KOP_SUB, to, from), LOADS);
     int32_t whole = op2(s, SM_KOP_SUB, to, rest);
-    fill_lanes(s, from, whole, LOADS, first, column, width, sets);
+    fill_lanes(s, from, whole, LOADS, first, c, sets);
     from = whole;
   }
-  fill_lanes(s, from, to, 1, first, column, width, sets);
+  fill_lanes(s, from, to, 1, first, c, sets);
 }
 
 /* --- Rows ----------------------------------------------------------------------------------------------- */
+
+/* As columns: one that is the inner axis; vectors lie along the reduced one. */
+static columns the_row(const skeleton *s, int width) {
+  int32_t zero = number(s, 0);
+  return (columns){zero, zero, width};
+}
 
 /* The vectors of a block. Numbers of elements in lanes count from the item's range. */
 static void fill_block(const skeleton *s, int32_t block, int32_t elements, part *sets) {
@@ -345,7 +388,8 @@ static void fill_block(const skeleton *s, int32_t block, int32_t elements, part 
   for (int t = 0; t < s->n; t++) {
     if (needs_tree(s, t)) begin_sets(s, t, SM_TREE_LANES, sets);
   }
-  run_lanes(s, from, op2(s, SM_KOP_ADD, from, vectors), s->begin, number(s, 0), SM_TREE_LANES, sets);
+  columns row = the_row(s, SM_TREE_LANES);
+  run_lanes(s, from, op2(s, SM_KOP_ADD, from, vectors), s->begin, &row, sets);
 }
 
 /* Puts the lanes of all tasks that need the tree, or of all others, into memory, with
@@ -364,7 +408,8 @@ static void keep_lanes(const skeleton *s, bool tree, part *sets) {
 /* The last elements of the range, which fill only some lanes. */
 static void add_single_elements(const skeleton *s, bool tree, int32_t from, int32_t to) {
   int32_t values[SM_REDUCE_TASKS], reduced = sm_kir_for(s->k, from, to, 1);
-  get_elements(s, reduced, number(s, 0), 1, values);
+  columns row = the_row(s, 1);
+  get_elements(s, reduced, &row, values);
   int32_t lane = op2(s, SM_KOP_SUB, reduced, from);
   for (int t = 0; t < s->n; t++) {
     part own = {values[t], gives_index(s, t) ? reduced : SM_KIR_NONE};
@@ -428,6 +473,18 @@ static int32_t count_blocks(const skeleton *s) {
   return op_number(s, SM_KOP_TRUNC_DIV, op_number(s, SM_KOP_ADD, n, SM_TREE_BLOCK - 1), SM_TREE_BLOCK);
 }
 
+/* A pass without tasks: all elements of the range. */
+static void visit_row(const skeleton *s) {
+  part none[MAX_SETS];
+  int32_t elements = op2(s, SM_KOP_SUB, s->end, s->begin);
+  int32_t vectors = op_number(s, SM_KOP_TRUNC_DIV, elements, SM_TREE_LANES);
+  columns row = the_row(s, SM_TREE_LANES);
+  no_sets(none);
+  run_lanes(s, number(s, 0), vectors, s->begin, &row, none);
+  int32_t whole = op2(s, SM_KOP_ADD, s->begin, op_number(s, SM_KOP_MUL, vectors, SM_TREE_LANES));
+  if (!s->form->whole_blocks) add_single_elements(s, true, whole, s->end);
+}
+
 static void reduce_row(const skeleton *s) {
   part sets[MAX_SETS], carried[MAX_SETS], parts[SM_REDUCE_TASKS];
   int32_t zero = number(s, 0), blocks = count_blocks(s);
@@ -443,7 +500,7 @@ static void reduce_row(const skeleton *s) {
   collect(s, blocks, zero, 1, parts);
   int32_t elements = op2(s, SM_KOP_SUB, s->end, s->begin);
   if (any_needs(s, false)) close_lanes(s, false, s->begin, elements, sets, parts);
-  finish(s, zero, 1, parts);
+  finish(s, zero, zero, 1, parts);
 }
 
 /* --- Columns -----------------------------------------------------------------------------------------------
@@ -483,7 +540,8 @@ static void add_lane(const skeleton *s, const strip *at, int32_t place, int widt
   part sets[MAX_SETS];
   no_sets(sets);
   for (int t = 0; t < s->n; t++) begin_sets(s, t, width, sets);
-  run_lanes(s, number(s, 0), at->rows, at->row, op2(s, SM_KOP_ADD, at->first, place), width, sets);
+  columns own = {op2(s, SM_KOP_ADD, at->first, place), place, width};
+  run_lanes(s, number(s, 0), at->rows, at->row, &own, sets);
   for (int t = 0; t < s->n; t++) {
     if (gives_index(s, t)) sets[t].index = lane_indices(s, sets[t].index, splat(s, at->row, width), width);
   }
@@ -500,7 +558,7 @@ static void add_partial(const skeleton *s, const strip *at, int32_t place, int w
 static void finish_columns(const skeleton *s, const strip *at, int32_t place, int width) {
   part parts[SM_REDUCE_TASKS];
   collect(s, at->leaves, place, width, parts);
-  finish(s, op2(s, SM_KOP_ADD, at->first, place), width, parts);
+  finish(s, op2(s, SM_KOP_ADD, at->first, place), place, width, parts);
 }
 
 /* Digit `from` of a number as digit `to`. */
@@ -528,10 +586,28 @@ static void find_lane(const skeleton *s, strip *at) {
   at->rows = op2(s, SM_KOP_MIN, rows, at->rows);
 }
 
-static void reduce_strip(const skeleton *s, int32_t number_of_strip) {
-  bool combines = s->form->stage == SM_REDUCE_COMBINE;
+static strip open_strip(const skeleton *s, int32_t number_of_strip) {
   strip at = {.first = op_number(s, SM_KOP_MUL, number_of_strip, s->form->strip)};
   at.columns = op_number(s, SM_KOP_MIN, op2(s, SM_KOP_SUB, s->inner, at.first), s->form->strip);
+  return at;
+}
+
+static void visit_columns(const skeleton *s, const strip *at, int32_t place, int width) {
+  columns own = {op2(s, SM_KOP_ADD, at->first, place), place, width};
+  get_elements(s, at->row, &own, NULL);
+}
+
+/* A pass without tasks: all elements of the range. */
+static void visit_strip(const skeleton *s, int32_t number_of_strip) {
+  strip at = open_strip(s, number_of_strip);
+  at.row = sm_kir_for(s->k, s->begin, s->end, 1);
+  for_columns(s, &at, visit_columns);
+  sm_kir_end(s->k);
+}
+
+static void reduce_strip(const skeleton *s, int32_t number_of_strip) {
+  bool combines = s->form->stage == SM_REDUCE_COMBINE;
+  strip at = open_strip(s, number_of_strip);
   at.leaves = combines ? s->groups : op_number(s, SM_KOP_MUL, count_blocks(s), SM_TREE_LANES);
   at.leaf = sm_kir_for(s->k, number(s, 0), at.leaves, 1);
   at.ones = ones_at_end(s, at.leaf);
@@ -567,6 +643,28 @@ static void find_range(skeleton *s, int32_t *rest) {
   s->end = op2(s, SM_KOP_MIN, op_number(s, SM_KOP_ADD, s->begin, elements), s->reduced);
 }
 
+/* Tasks and their memory are those of the pass. */
+static skeleton pass_of(const skeleton *s, int pass) {
+  skeleton own = *s;
+  int first = 0;
+  while (first < s->n_all && s->all[first].pass < pass) first++;
+  own.pass = pass;
+  own.tasks = s->all + first;
+  own.n = 0;
+  while (first + own.n < s->n_all && own.tasks[own.n].pass == pass) own.n++;
+  own.slots = s->memory->slots + first;
+  own.lanes = s->memory->lanes + first;
+  own.partial = s->memory->partial + first;
+  return own;
+}
+
+static void run_pass(const skeleton *s, int32_t number_of_strip) {
+  if (s->form->columns && s->n) reduce_strip(s, number_of_strip);
+  else if (s->form->columns) visit_strip(s, number_of_strip);
+  else if (s->n) reduce_row(s);
+  else visit_row(s);
+}
+
 static void run_items(skeleton *s) {
   int32_t strips = count_strips(s), begin = sm_kir_chunk_begin(s->k);
   int32_t item = sm_kir_for(s->k, begin, sm_kir_chunk_end(s->k), 1);
@@ -574,8 +672,10 @@ static void run_items(skeleton *s) {
   find_range(s, &item);
   s->outer = item;
   s->rows_before = op2(s, SM_KOP_MUL, item, s->reduced);
-  if (s->form->columns) reduce_strip(s, number_of_strip);
-  else reduce_row(s);
+  for (int pass = 0; pass < s->form->passes; pass++) {
+    skeleton own = pass_of(s, pass);
+    run_pass(&own, number_of_strip);
+  }
   sm_kir_end(s->k);
 }
 
@@ -583,31 +683,41 @@ static void run_items(skeleton *s) {
  * --------------------------------------------------------------------------------------- */
 
 static part_buffers add_locals(const skeleton *s, int t, int n) {
-  part_buffers b = {sm_kir_add_local(s->k, s->tasks[t].dtype, (uint32_t)n), -1};
-  if (gives_index(s, t)) b.index = sm_kir_add_local(s->k, SMELT_I64, (uint32_t)n);
+  part_buffers b = {sm_kir_add_local(s->k, s->all[t].dtype, (uint32_t)n), -1};
+  if (sm_reduction_gives_index(s->all[t].reduction)) b.index = sm_kir_add_local(s->k, SMELT_I64, (uint32_t)n);
   return b;
 }
 
 static part_buffers add_partials(const skeleton *s, int t) {
   bool written = s->form->stage == SM_REDUCE_PARTIAL;
-  part_buffers b = {sm_kir_add_buffer(s->k, s->tasks[t].dtype, written), -1};
-  if (gives_index(s, t)) b.index = sm_kir_add_buffer(s->k, SMELT_I64, written);
+  part_buffers b = {sm_kir_add_buffer(s->k, s->all[t].dtype, written), -1};
+  if (sm_reduction_gives_index(s->all[t].reduction)) b.index = sm_kir_add_buffer(s->k, SMELT_I64, written);
   return b;
 }
 
-static void add_memory(skeleton *s) {
-  for (int t = 0; t < s->n && s->form->stage != SM_REDUCE_WHOLE; t++) s->partial[t] = add_partials(s, t);
-  for (int t = 0; t < s->n; t++) {
-    s->slots[t] = add_locals(s, t, s->form->levels * s->form->strip);
-    if (!s->form->columns) s->lanes[t] = add_locals(s, t, SM_TREE_LANES);
+static int add_results(const skeleton *s, int t) {
+  smelt_dtype dtype = sm_reduction_gives_index(s->all[t].reduction) ? SMELT_I64 : s->all[t].dtype;
+  return sm_kir_add_local(s->k, dtype, (uint32_t)s->form->strip);
+}
+
+static void add_memory(const skeleton *s) {
+  const sm_reduce_form *form = s->form;
+  for (int t = 0; t < s->n_all && form->stage != SM_REDUCE_WHOLE; t++)
+    s->memory->partial[t] = add_partials(s, t);
+  for (int t = 0; t < s->n_all; t++) {
+    s->memory->slots[t] = add_locals(s, t, form->levels * form->strip);
+    if (!form->columns) s->memory->lanes[t] = add_locals(s, t, SM_TREE_LANES);
+    if (form->columns && form->passes > 1) s->memory->results[t] = add_results(s, t);
   }
+  if (s->body->scratch) s->body->scratch(s->body->user, s->k);
 }
 
 static int32_t add_size(const skeleton *s) { return sm_kir_size(s->k, sm_kir_add_size(s->k)); }
 
 void sm_reduce_kernel(sm_kir_kernel *k, const sm_reduce_task *tasks, int n_tasks, const sm_reduce_form *form,
                       const sm_reduce_body *body) {
-  skeleton s = {.k = k, .tasks = tasks, .n = n_tasks, .form = form, .body = body};
+  memory of_tasks;
+  skeleton s = {.k = k, .all = tasks, .n_all = n_tasks, .form = form, .body = body, .memory = &of_tasks};
   add_memory(&s);
   s.reduced = add_size(&s);
   s.inner = add_size(&s);

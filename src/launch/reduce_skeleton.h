@@ -29,6 +29,10 @@
  * as in one, WHOLE. In COMBINE the leaves are the groups' parts, and even a single
  * column is a strip.
  *
+ * Where later elements need earlier results, an item makes several *passes* over its
+ * elements: each combines the tasks that are its own, the last may have none. So a row, or
+ * a narrow strip, is read from memory once and then from the caches.
+ *
  * Work items are all pairs of outer index and (in PARTIAL) group, and for columns all
  * their strips. */
 #ifndef SM_LAUNCH_REDUCE_SKELETON_H
@@ -43,6 +47,7 @@ enum { SM_REDUCE_TASKS = 8 };
 typedef struct sm_reduce_task {
   sm_reduction reduction;
   smelt_dtype dtype; /* that elements come and results are made in: no half type */
+  int pass;          /* ascending */
 } sm_reduce_task;
 
 typedef struct sm_reduce_extents {
@@ -53,18 +58,22 @@ typedef enum sm_reduce_stage { SM_REDUCE_WHOLE, SM_REDUCE_PARTIAL, SM_REDUCE_COM
 
 typedef struct sm_reduce_form {
   sm_reduce_stage stage;
+  int passes;
   bool columns;
   int width;                       /* columns side by side: some vectors */
   int vector;                      /* lanes of one */
   int strip;                       /* columns of a strip */
   int levels;                      /* slots */
   int group;                       /* blocks of a group */
+  int keep;                        /* elements of a row that fit into scratch memory; 0: the row does not */
   bool whole_blocks, whole_pieces; /* no block lacks an element; columns are a multiple of `width` */
 } sm_reduce_form;
 
-/* The form of one stage (reduce_form.c); only the class of the extents enters it. */
-sm_reduce_form sm_reduce_choose(const sm_reduce_task *tasks, int n_tasks, const sm_reduce_extents *extents,
-                                sm_reduce_stage stage, const sm_profile *profile);
+/* The form of one stage (reduce_form.c), for work of so many passes; only the class of the
+ * extents enters it. */
+sm_reduce_form sm_reduce_choose(const sm_reduce_task *tasks, int n_tasks, int passes,
+                                const sm_reduce_extents *extents, sm_reduce_stage stage,
+                                const sm_profile *profile);
 /* Whether the extents have so few results for so many elements that they are worth two
  * stages. */
 bool sm_reduce_wants_stages(const sm_reduce_extents *extents);
@@ -88,15 +97,20 @@ void sm_reduce_size_values(const sm_reduce_form *form, const sm_reduce_extents *
 typedef struct sm_reduce_place {
   int32_t outer, reduced, inner; /* of a result there is no `reduced` */
   int32_t index;                 /* row-major, of elements over all three axes */
+  int32_t column;                /* of `inner`, in its strip */
   int width;
+  int pass;
 } sm_reduce_place;
 
 typedef struct sm_reduce_body {
   void *user;
-  /* Adds the elements at a place: a value of each task's dtype. */
+  /* Adds the elements at a place: a value of the dtype of each task of the pass. */
   void (*elements)(void *user, sm_kir_kernel *k, const sm_reduce_place *at, int32_t *values);
-  /* Uses the results at a place: of each task a value of its dtype, or i64 indices. */
+  /* Uses the results at a place: of each task up to the pass a value of its dtype, or i64
+   * indices. Values of rows may be used in all later passes of the item. */
   void (*results)(void *user, sm_kir_kernel *k, const sm_reduce_place *at, const int32_t *values);
+  /* Adds the body's own scratch memory, all arguments being there; or NULL. */
+  void (*scratch)(void *user, sm_kir_kernel *k);
 } sm_reduce_body;
 
 /* Adds the code to a kernel that has the caller's arguments and nothing else. Between

@@ -39,16 +39,6 @@ static const sm_op *first_reduction(const run *r) {
 
 /* --- Inputs ----------------------------------------------------------------------------- */
 
-/* Whether the second block is the one that reads the input. */
-static bool is_of_results(const run *r, size_t input) {
-  const sm_block *block = &r->trace->blocks.items[1];
-  for (size_t i = 0; i < block->steps.len; i++) {
-    const sm_step *step = &block->steps.items[i];
-    if (step->kind == SM_STEP_READ && step->index == (int32_t)input) return true;
-  }
-  return false;
-}
-
 static smelt_status add_scratch(run *r, size_t bytes, sm_kir_span *span, smelt_error *err) {
   sm_buffer **buffer = &r->scratch[r->n_scratch];
   SM_TRY(sm_buffer_create(r->env->device, bytes, buffer, err));
@@ -57,35 +47,27 @@ static smelt_status add_scratch(run *r, size_t bytes, sm_kir_span *span, smelt_e
   return SMELT_OK;
 }
 
-/* Axes along which results stand still are not gathered. */
-static void leave_out_reduced(const sm_reduce_geometry *g, sm_layout *layout) {
-  for (int i = g->begin[SM_REDUCED]; i < g->begin[SM_REDUCED + 1]; i++) layout->shape.dims[i] = 1;
-}
-
-static smelt_status gather(run *r, size_t input, bool of_results, sm_layout *layout, smelt_error *err) {
+static smelt_status gather(run *r, size_t input, sm_layout *layout, smelt_error *err) {
   const sm_trace_value *value = &r->trace->inputs.items[input];
   const sm_buffer *from = r->operands.on->buffers[value->value];
-  if (of_results) leave_out_reduced(&r->geometry, layout);
+  sm_reduce_gathered(&r->geometry, layout, r->inputs[input].strides);
   SM_TRY(sm_buffer_gather(from, value->dtype, layout, &r->scratch[r->n_scratch], err));
   const sm_buffer *gathered = r->scratch[r->n_scratch++];
   r->spans[input] = (sm_kir_span){gathered->data, gathered->bytes};
-  sm_reduce_gathered(&r->geometry, of_results, r->inputs[input].strides);
   return SMELT_OK;
 }
 
 static smelt_status place_input(run *r, size_t input, smelt_error *err) {
-  uint32_t v = r->trace->inputs.items[input].value;
-  const sm_shape *results = sm_block_shape(r->segment, &r->trace->blocks.items[1]);
-  bool of_results = is_of_results(r, input);
-  sm_layout layout;
+  const sm_trace_value *value = &r->trace->inputs.items[input];
+  sm_layout own, wide;
   int64_t begin, end;
-  sm_buffer_layout(r->operands.on->buffers[v], &r->segment->values.items[v].shape, &layout);
-  sm_layout_bounds(&layout, &begin, &end);
+  sm_buffer_layout(r->operands.on->buffers[value->value], &r->segment->values.items[value->value].shape,
+                   &own);
+  sm_layout_bounds(&own, &begin, &end);
   if (sm_operands_are_whole(&r->operands)) begin = 0;
-  bool single =
-      sm_reduce_strides(&r->geometry, of_results ? results : NULL, &layout, r->inputs[input].strides);
-  if (!single) return gather(r, input, of_results, &layout, err);
-  r->inputs[input].first = layout.offset - begin;
+  if (!sm_reduce_strides(&r->geometry, value->map, &own, &wide, r->inputs[input].strides))
+    return gather(r, input, &wide, err);
+  r->inputs[input].first = own.offset - begin;
   r->spans[input] = sm_operands_span(&r->operands, input);
   return SMELT_OK;
 }
@@ -102,13 +84,12 @@ static smelt_status place_operands(run *r, smelt_error *err) {
 static void choose_forms(run *r) {
   const sm_reduce_extents *extents = &r->geometry.extents;
   const sm_profile *profile = r->env->device->profile;
-  int n = (int)r->trace->tasks.len;
-  for (int t = 0; t < n; t++)
-    r->tasks[t] = (sm_reduce_task){r->trace->tasks.items[t].reduction, r->trace->tasks.items[t].dtype};
-  r->n_stages = sm_reduce_wants_stages(extents) ? 2 : 1;
+  int n = sm_reduce_trace_tasks(r->trace, r->tasks), passes = sm_trace_passes(r->trace);
+  r->n_stages = passes == 1 && sm_reduce_wants_stages(extents) ? 2 : 1;
   sm_reduce_stage first = r->n_stages == 2 ? SM_REDUCE_PARTIAL : SM_REDUCE_WHOLE;
-  r->forms[0] = sm_reduce_choose(r->tasks, n, extents, first, profile);
-  if (r->n_stages == 2) r->forms[1] = sm_reduce_choose(r->tasks, n, extents, SM_REDUCE_COMBINE, profile);
+  r->forms[0] = sm_reduce_choose(r->tasks, n, passes, extents, first, profile);
+  if (r->n_stages == 2)
+    r->forms[1] = sm_reduce_choose(r->tasks, n, passes, extents, SM_REDUCE_COMBINE, profile);
 }
 
 /* What lies between stages: for each task its values, and indices if it gives them. */
@@ -125,13 +106,13 @@ static smelt_status create_parts(run *r, smelt_error *err) {
 
 /* --- Kernels -------------------------------------------------------------------------------- */
 
-_Static_assert(sizeof(sm_reduce_form) == 8 * sizeof(int), "what is added to a form enters the key too");
+_Static_assert(sizeof(sm_reduce_form) == 10 * sizeof(int), "what is added to a form enters the key too");
 
 /* All that enters the kernel of a stage, but for the trace. */
 static bool key_of(const run *r, int stage, sm_layout_class *out) {
   const sm_reduce_form *f = &r->forms[stage];
-  const int fields[] = {(int)f->stage, f->columns, f->width,        f->vector,      f->strip,
-                        f->levels,     f->group,   f->whole_blocks, f->whole_pieces};
+  const int fields[] = {(int)f->stage, f->passes, f->columns, f->width,        f->vector,      f->strip,
+                        f->levels,     f->group,  f->keep,    f->whole_blocks, f->whole_pieces};
   size_t n_in = r->trace->inputs.len;
   out->len = sizeof fields + n_in * (SM_REDUCE_AXES + 1);
   out->bytes = sm_arena_alloc(r->env->scratch, out->len);
@@ -156,7 +137,8 @@ static smelt_status build(const run *r, int stage, bool interpreted, const sm_ke
   }
   sm_text prefix;
   sm_text_init(&prefix, allocator);
-  sm_launch_kernel_prefix(&prefix, r->segment, r->trace, "reduce_fuse");
+  const char *fused = sm_trace_passes(r->trace) > 1 ? "reduce_broadcasted_fuse" : "reduce_fuse";
+  sm_launch_kernel_prefix(&prefix, r->segment, r->trace, fused);
   status = sm_kernel_table_get(r->env->kernels, &ir, prefix.data, interpreted, out, err);
   sm_text_free(&prefix);
   return status;

@@ -26,8 +26,12 @@
  * Blocks may be equal *chains*: the same steps on other inputs, outputs and scalars. Then one
  * kernel serves any number of them.
  *
- * The trace of a reduction has *tasks* and two blocks: the first makes, of every element,
- * a value for each task to combine; the second works on what they were combined to.
+ * The trace of a reduction has *tasks* and two blocks (trace/reduce_spaces.h): the first
+ * makes, of every element, a value for each task to combine; the second works on what they
+ * were combined to. Where the first uses values of the second, which are *spread* over
+ * their elements, a kernel has to look at the elements several times: in each *pass* it can
+ * make what needs only what earlier passes have reduced. The maps of inputs then
+ * tell axes of the elements in both blocks.
  *
  * Invariants. Arguments of a step are earlier locals of the same block. An input
  * is read at most once per block, into one local; a gathered one at any number of
@@ -60,7 +64,8 @@ typedef enum sm_step_kind {
   SM_STEP_RESULT,  /* what the last trip has left in the CARRY args[0] */
   SM_STEP_EXTENT,  /* of the axis along which input `index` is gathered, i64 */
   SM_STEP_GATHER,  /* input `index` at the block's position and, along that axis, at the place args[0] */
-  SM_STEP_REDUCED  /* in the second block: what task `index` has made */
+  SM_STEP_REDUCED, /* in the second block: what task `index` has made */
+  SM_STEP_SPREAD   /* in the first block: local `index` of the second one, where the element belongs to it */
 } sm_step_kind;
 
 typedef struct sm_step {
@@ -69,6 +74,7 @@ typedef struct sm_step {
   smelt_dtype dtype;
   int32_t args[3];
   int32_t index;
+  int32_t pass; /* of a reduction: the first pass in which it can be made */
   sm_word literal;
 } sm_step;
 
@@ -104,11 +110,12 @@ typedef struct sm_trace_scalar {
   smelt_dtype dtype;
 } sm_trace_scalar;
 
-/* A reduction: `local` of the first block is combined, in its dtype. */
+/* A reduction: `local` of the first block is combined, in its dtype. Ascending by pass. */
 typedef struct sm_trace_task {
   sm_reduction reduction;
   smelt_dtype dtype;
   int32_t local;
+  int32_t pass;
 } sm_trace_task;
 
 /* Output `output` may be written over input `input`, if they have equal shapes and
@@ -143,8 +150,7 @@ typedef struct sm_trace {
 smelt_status sm_trace_build(const sm_segment *segment, const uint32_t *ops, int n_ops, const bool *written,
                             smelt_mode mode, const sm_allocator *allocator, sm_trace *out, smelt_error *err);
 /* The trace of reductions (records of SM_CLASS_REDUCE) of equal operand shapes over the same
- * axes, and of elementwise records before and behind them; none behind uses a value from
- * before. As above. */
+ * axes, and of elementwise records on their elements and results. As above. */
 smelt_status sm_trace_build_reduce(const sm_segment *segment, const uint32_t *ops, int n_ops,
                                    const bool *written, smelt_mode mode, const sm_allocator *allocator,
                                    sm_trace *out, smelt_error *err);
@@ -160,6 +166,8 @@ bool sm_trace_find_reuses(sm_trace *trace, const sm_allocator *allocator);
 
 /* trace_chains.c: fills in `chains`, likewise. */
 bool sm_trace_find_chains(sm_trace *trace, const sm_allocator *allocator);
+/* How many passes over the elements the trace of a reduction takes. */
+int sm_trace_passes(const sm_trace *trace);
 
 /* Whether its value is made in the block, and not there from the start. */
 static inline bool sm_step_computes(const sm_step *step) {

@@ -8,9 +8,16 @@
 #include "base/hash.h"
 #include "ir/expr.h"
 #include "plan/roll.h"
+#include "trace/reduce_spaces.h"
 #include "trace/trace.h"
 
 enum { STEP_BUCKETS = 256 };
+
+/* The steps of a block by hash. */
+typedef struct known_steps {
+  int32_t newest[STEP_BUCKETS]; /* the newest step, or NO_LOCAL */
+  sm_vec(int32_t) older;        /* by step: the one before it with that hash, or NO_LOCAL */
+} known_steps;
 
 typedef struct builder {
   const sm_segment *segment;
@@ -23,9 +30,16 @@ typedef struct builder {
   int32_t *local_of;   /* by value: its local in the block of its producer */
   const bool *written; /* by value: it is stored; NULL: every result is */
   smelt_mode mode;
-  int32_t newest[STEP_BUCKETS]; /* by hash: the newest step of the block, or NO_LOCAL */
-  sm_vec(int32_t) older;        /* by step: the one before it with that hash, or NO_LOCAL */
+  known_steps known[2]; /* of the block that is being built; of both blocks of a reduction */
+  /* Of a reduction: */
+  sm_reduce_records records;
+  sm_reduce_space *spaces; /* by record position */
+  sm_block *results;       /* the second block */
 } builder;
+
+static known_steps *known_of(builder *b, const sm_block *block) {
+  return &b->known[b->results && block == b->results];
+}
 
 /* --- Parts ------------------------------------------------------------------------- */
 
@@ -77,14 +91,30 @@ static size_t bucket_of(const sm_step *step) {
 }
 
 static void forget_steps(builder *b) {
-  for (size_t i = 0; i < STEP_BUCKETS; i++) b->newest[i] = SM_NO_LOCAL;
-  b->older.len = 0;
+  for (int block = 0; block < 2; block++) {
+    for (size_t i = 0; i < STEP_BUCKETS; i++) b->known[block].newest[i] = SM_NO_LOCAL;
+    b->known[block].older.len = 0;
+  }
+}
+
+/* What is spread is there for the pass after the one that made it. */
+static int32_t pass_of(const builder *b, const sm_block *block, const sm_step *step) {
+  if (step->kind == SM_STEP_REDUCED) return b->trace->tasks.items[step->index].pass;
+  if (step->kind == SM_STEP_SPREAD) return b->results->steps.items[step->index].pass + 1;
+  int32_t pass = 0;
+  for (int k = 0; k < 3; k++) {
+    int32_t own = step->args[k] == SM_NO_LOCAL ? 0 : block->steps.items[step->args[k]].pass;
+    pass = own > pass ? own : pass;
+  }
+  return pass;
 }
 
 static int32_t push(builder *b, sm_block *block, sm_step step) {
-  int32_t *newest = &b->newest[bucket_of(&step)], local = (int32_t)block->steps.len;
+  known_steps *known = known_of(b, block);
+  int32_t *newest = &known->newest[bucket_of(&step)], local = (int32_t)block->steps.len;
+  step.pass = pass_of(b, block, &step);
   if (!sm_vec_push(b->allocator, &block->steps, step)) return SM_NO_LOCAL;
-  if (!sm_vec_push(b->allocator, &b->older, *newest)) return SM_NO_LOCAL;
+  if (!sm_vec_push(b->allocator, &known->older, *newest)) return SM_NO_LOCAL;
   *newest = local;
   return local;
 }
@@ -98,8 +128,9 @@ static bool same_step(const sm_step *a, const sm_step *b) {
 /* An equal step that is there already: what is the same is computed once. It is the
  * same if it is made of the same values; scalars are never equal. What a loop has
  * computed is gone when it has ended. */
-static int32_t find_step(const builder *b, const sm_block *block, const sm_step *step) {
-  for (int32_t i = b->newest[bucket_of(step)]; i != SM_NO_LOCAL; i = b->older.items[i]) {
+static int32_t find_step(builder *b, const sm_block *block, const sm_step *step) {
+  const known_steps *known = known_of(b, block);
+  for (int32_t i = known->newest[bucket_of(step)]; i != SM_NO_LOCAL; i = known->older.items[i]) {
     const sm_step *s = &block->steps.items[i];
     bool gone = sm_step_computes(s) && block->loop.end && sm_block_in_loop(block, i);
     if (!gone && same_step(s, step)) return i;
@@ -163,11 +194,33 @@ static sm_trace_value bound_operand(const sm_segment *segment, const sm_block *b
   return bound;
 }
 
+static smelt_dtype dtype_of(const sm_block *block, int32_t local) { return block->steps.items[local].dtype; }
+
+/* Whether the record at that position makes results, which this block spreads. */
+static bool is_spread(const builder *b, const sm_block *block, int32_t from) {
+  return b->results && block != b->results && b->spaces[from] != SM_SPACE_ELEMENTS;
+}
+
+static int32_t spread(builder *b, sm_block *block, uint32_t v) {
+  int32_t local = b->local_of[v];
+  return share(b, block, make_leaf(SM_STEP_SPREAD, dtype_of(b->results, local), local));
+}
+
+/* An operand of results follows axes of the elements. */
+static void follow_elements(const builder *b, const sm_op *op, sm_trace_value *bound) {
+  int rank = b->segment->values.items[bound->value].shape.rank;
+  int space = b->segment->values.items[op->out].shape.rank;
+  for (int axis = 0; axis < rank; axis++)
+    bound->map[axis] = (int8_t)sm_reduce_element_axis(&b->records, space, space - rank + axis);
+}
+
 /* Of what a selection selects from, the extent of the axis. */
 static int32_t read_tensor(builder *b, sm_block *block, const sm_op *op, int k) {
   uint32_t v = op->operands[k].use.value;
-  if (position_of(b, v) >= 0) return b->local_of[v];
+  int32_t from = position_of(b, v);
+  if (from >= 0) return is_spread(b, block, from) ? spread(b, block, v) : b->local_of[v];
   sm_trace_value bound = bound_operand(b->segment, block, op, k);
+  if (b->results && block == b->results) follow_elements(b, op, &bound);
   int32_t input = number_value(b, &b->trace->inputs, &bound);
   if (input < 0) return SM_NO_LOCAL;
   bool gathered = bound.gathered != SM_NO_AXIS;
@@ -183,8 +236,6 @@ static int32_t read_scalar(builder *b, sm_block *block, const sm_op *op, int k) 
   int32_t index = (int32_t)b->trace->scalars.len - 1;
   return push(b, block, make_leaf(SM_STEP_SCALAR, o->dtype, index));
 }
-
-static smelt_dtype dtype_of(const sm_block *block, int32_t local) { return block->steps.items[local].dtype; }
 
 static int32_t cast(builder *b, sm_block *block, int32_t local, smelt_dtype to) {
   return share(b, block,
@@ -527,97 +578,99 @@ static bool allocate(builder *b) {
 
 /* --- Reductions -------------------------------------------------------------------------- */
 
-enum { BEFORE, BEHIND };
-
-/* By record position: it uses what a reduction of the trace has made. */
-static bool *find_behind(const builder *b) {
-  bool *behind = sm_arena_zalloc(b->scratch, (size_t)b->trace->n_ops, sizeof *behind);
-  for (int32_t i = 0; behind && i < b->trace->n_ops; i++) {
-    const sm_op *op = record_at(b, i);
-    for (int k = 0; k < op->n_operands; k++) {
-      int32_t from = op->operands[k].is_scalar ? -1 : position_of(b, op->operands[k].use.value);
-      bool reduces = from >= 0 && sm_op_row_of((sm_opcode)record_at(b, from)->code)->class == SM_CLASS_REDUCE;
-      behind[i] = behind[i] || reduces || (from >= 0 && behind[from]);
-    }
-  }
-  return behind;
-}
-
-/* Another result than the elements' shape is one behind the reductions. */
-static bool has_result_shape(const builder *b, const sm_op *op) {
-  const sm_value *values = b->segment->values.items;
-  return !sm_shape_equal(&values[op->out].shape, &values[b->trace->blocks.items[BEFORE].space].shape);
-}
+enum { ELEMENTS, RESULTS };
 
 static sm_block *block_at(builder *b, int which) { return &b->trace->blocks.items[which]; }
 
-static smelt_status add_task(builder *b, const sm_op *op, smelt_error *err) {
-  const sm_operand *from = &op->operands[0];
-  smelt_dtype working = sm_dtype_working(from->dtype);
-  int32_t local = read_tensor(b, block_at(b, BEFORE), op, 0);
-  if (local != SM_NO_LOCAL && dtype_of(block_at(b, BEFORE), local) != working)
-    local = cast(b, block_at(b, BEFORE), local, working);
-  sm_trace_task task = {sm_op_row_of((sm_opcode)op->code)->reduction, working, local};
-  if (local == SM_NO_LOCAL || !sm_vec_push(b->allocator, &b->trace->tasks, task))
-    return sm_error_memory(err, "a trace");
-  return SMELT_OK;
+/* The number of the task; what is reduced alike already is reduced once. */
+static int32_t number_task(builder *b, const sm_trace_task *task) {
+  for (size_t i = 0; i < b->trace->tasks.len; i++) {
+    const sm_trace_task *t = &b->trace->tasks.items[i];
+    if (t->local == task->local && t->reduction == task->reduction) return (int32_t)i;
+  }
+  return sm_vec_push(b->allocator, &b->trace->tasks, *task) ? (int32_t)b->trace->tasks.len - 1 : SM_NO_LOCAL;
 }
 
-/* What a task made, in the second block. In strict mode halves are rounded at once. */
-static smelt_status lower_reduced(builder *b, const sm_op *op, int32_t task, smelt_error *err) {
-  sm_block *block = block_at(b, BEHIND);
+static int32_t add_task(builder *b, const sm_op *op) {
+  sm_block *elements = block_at(b, ELEMENTS);
+  smelt_dtype working = sm_dtype_working(op->operands[0].dtype);
+  int32_t local = read_tensor(b, elements, op, 0);
+  if (local != SM_NO_LOCAL && dtype_of(elements, local) != working) local = cast(b, elements, local, working);
+  if (local == SM_NO_LOCAL) return SM_NO_LOCAL;
+  sm_trace_task task = {sm_op_row_of((sm_opcode)op->code)->reduction, working, local,
+                        elements->steps.items[local].pass};
+  return number_task(b, &task);
+}
+
+/* What the task makes, in the second block. In strict mode halves are rounded at once. */
+static smelt_status lower_reduction(builder *b, const sm_op *op, smelt_error *err) {
+  int32_t task = add_task(b, op);
+  if (task == SM_NO_LOCAL) return sm_error_memory(err, "a trace");
   smelt_dtype result = b->segment->values.items[op->out].dtype, working = b->trace->tasks.items[task].dtype;
   bool index = sm_reduction_gives_index(b->trace->tasks.items[task].reduction);
-  int32_t local = push(b, block, make_leaf(SM_STEP_REDUCED, index ? SMELT_I64 : working, task));
+  int32_t local = share(b, b->results, make_leaf(SM_STEP_REDUCED, index ? SMELT_I64 : working, task));
   bool rounds = b->mode == SMELT_MODE_STRICT || !sm_dtype_is_half(result);
-  if (local != SM_NO_LOCAL && dtype_of(block, local) != result && rounds)
-    local = cast(b, block, local, result);
+  if (local != SM_NO_LOCAL && dtype_of(b->results, local) != result && rounds)
+    local = cast(b, b->results, local, result);
   b->local_of[op->out] = local;
-  bool ok = local != SM_NO_LOCAL && write_result(b, block, op->out);
+  bool ok = local != SM_NO_LOCAL && write_result(b, b->results, op->out);
   return ok ? SMELT_OK : sm_error_memory(err, "a trace");
 }
 
-static bool is_reduction(const sm_op *op) {
-  return sm_op_row_of((sm_opcode)op->code)->class == SM_CLASS_REDUCE;
-}
-
-/* What is computed of every element, and the tasks. */
-static smelt_status lower_before(builder *b, const bool *behind, smelt_error *err) {
-  for (int32_t i = 0; i < b->trace->n_ops; i++) {
-    const sm_op *op = record_at(b, i);
-    if (is_reduction(op)) SM_TRY(add_task(b, op, err));
-    else if (!behind[i] && !has_result_shape(b, op)) SM_TRY(lower_record(b, block_at(b, BEFORE), op, err));
-  }
-  return SMELT_OK;
-}
-
-static smelt_status lower_behind(builder *b, const bool *behind, smelt_error *err) {
-  int32_t task = 0;
-  forget_steps(b);
-  for (int32_t i = 0; i < b->trace->n_ops; i++) {
-    const sm_op *op = record_at(b, i);
-    if (is_reduction(op)) SM_TRY(lower_reduced(b, op, task++, err));
-    else if (behind[i] || has_result_shape(b, op)) SM_TRY(lower_record(b, block_at(b, BEHIND), op, err));
-  }
-  return SMELT_OK;
-}
-
 static bool add_reduce_blocks(builder *b) {
-  for (int32_t i = 0; i < b->trace->n_ops; i++) {
-    const sm_op *op = record_at(b, i);
-    if (!is_reduction(op)) continue;
-    return sm_vec_push(b->allocator, &b->trace->blocks, (sm_block){.space = op->operands[0].use.value}) &&
-           sm_vec_push(b->allocator, &b->trace->blocks, (sm_block){.space = op->out});
+  const sm_op *op = b->records.first;
+  return op && sm_vec_push(b->allocator, &b->trace->blocks, (sm_block){.space = op->operands[0].use.value}) &&
+         sm_vec_push(b->allocator, &b->trace->blocks, (sm_block){.space = op->out});
+}
+
+static smelt_status lower_reduce_record(builder *b, int32_t i, smelt_error *err) {
+  b->spaces[i] = sm_reduce_space_of(&b->records, i, b->spaces);
+  if (sm_is_reduction(record_at(b, i))) return lower_reduction(b, record_at(b, i), err);
+  bool elements = b->spaces[i] == SM_SPACE_ELEMENTS;
+  return lower_record(b, block_at(b, elements ? ELEMENTS : RESULTS), record_at(b, i), err);
+}
+
+/* Tasks of one pass keep their order. */
+static bool sort_tasks(builder *b) {
+  size_t n = b->trace->tasks.len;
+  sm_trace_task *unsorted = sm_arena_copy(b->scratch, b->trace->tasks.items, n * sizeof *unsorted);
+  int32_t *number = sm_arena_alloc(b->scratch, n * sizeof *number);
+  if (!unsorted || !number) return false;
+  int32_t sorted = 0;
+  for (int32_t pass = 0; sorted < (int32_t)n; pass++) {
+    for (size_t t = 0; t < n; t++) {
+      if (unsorted[t].pass != pass) continue;
+      b->trace->tasks.items[sorted] = unsorted[t];
+      number[t] = sorted++;
+    }
   }
-  return false;
+  for (size_t i = 0; i < b->results->steps.len; i++) {
+    sm_step *step = &b->results->steps.items[i];
+    if (step->kind == SM_STEP_REDUCED) step->index = number[step->index];
+  }
+  return true;
 }
 
 static smelt_status build_reduce(builder *b, smelt_error *err) {
-  const bool *behind = find_behind(b);
-  if (!behind || !add_reduce_blocks(b)) return sm_error_memory(err, "a trace");
+  b->records = sm_reduce_records_of(b->segment, b->trace->ops, b->trace->n_ops);
+  b->spaces = sm_arena_zalloc(b->scratch, (size_t)b->trace->n_ops, sizeof *b->spaces);
+  if (!b->spaces || !add_reduce_blocks(b)) return sm_error_memory(err, "a trace");
+  b->results = block_at(b, RESULTS);
   forget_steps(b);
-  SM_TRY(lower_before(b, behind, err));
-  return lower_behind(b, behind, err);
+  for (int32_t i = 0; i < b->trace->n_ops; i++) SM_TRY(lower_reduce_record(b, i, err));
+  return sort_tasks(b) ? SMELT_OK : sm_error_memory(err, "a trace");
+}
+
+int sm_trace_passes(const sm_trace *trace) {
+  int32_t last = 0;
+  for (size_t t = 0; t < trace->tasks.len; t++)
+    last = trace->tasks.items[t].pass > last ? trace->tasks.items[t].pass : last;
+  const sm_block *elements = &trace->blocks.items[ELEMENTS];
+  for (size_t i = 0; i < elements->steps.len; i++) {
+    const sm_step *step = &elements->steps.items[i];
+    if (step->kind == SM_STEP_WRITE && step->pass > last) last = step->pass;
+  }
+  return (int)last + 1;
 }
 
 typedef smelt_status build_fn(builder *b, smelt_error *err);
@@ -637,7 +690,7 @@ static smelt_status build_with(build_fn *function, const sm_segment *segment, co
                .written = written,
                .mode = mode};
   smelt_status status = allocate(&b) ? function(&b, err) : sm_error_memory(err, "a trace");
-  sm_vec_free(allocator, &b.older);
+  for (int block = 0; block < 2; block++) sm_vec_free(allocator, &b.known[block].older);
   sm_arena_free(&scratch);
   return status;
 }

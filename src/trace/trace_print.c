@@ -54,6 +54,9 @@ static void print_definition(sm_text *text, const sm_segment *segment, const sm_
     case SM_STEP_REDUCED:
       sm_text_addf(text, "reduced %" PRId32, step->index);
       break;
+    case SM_STEP_SPREAD:
+      sm_text_addf(text, "spread l%" PRId32 " of block 1", step->index);
+      break;
     case SM_STEP_EXTENT:
       sm_text_add(text, "extent of ");
       print_gathered(text, segment, &trace->inputs.items[step->index]);

@@ -126,7 +126,7 @@ static const expectation expectations[] = {
     {of_a_view, 1, M, 4 * R},
     {apart, 1, 4 * (210 + 35 + 6), 4 * 6},
     {one_after_another, 2, M + 4 * R, 4 * R + 4},
-    {of_one_element, 2, 4 * R + 8 * R, 8 * R + 4 * R},
+    {of_one_element, 1, 4 * R, 4 * R},
     {in_stages, 1, 4 * LONG, 12},
     {nothing, 1, 0, 12},
 };
