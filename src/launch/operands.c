@@ -256,3 +256,8 @@ bool sm_operands_aligned(const sm_operands *o) {
   }
   return true;
 }
+
+bool sm_operands_should_stream(const sm_operands *o) {
+  uint64_t cache = o->device->profile->cache_bytes, bytes = o->read + o->written;
+  return cache && !o->in_place && bytes > cache + cache / 2 && sm_operands_aligned(o);
+}

@@ -42,4 +42,8 @@ sm_kir_span sm_operands_span(const sm_operands *o, size_t i);
 /* Whether every output begins at a multiple of 64 bytes. */
 bool sm_operands_aligned(const sm_operands *o);
 
+/* Whether results had better bypass the caches: they would not stay there anyway, and their
+ * places have not just been read. Streaming stores want aligned vectors. */
+bool sm_operands_should_stream(const sm_operands *o);
+
 #endif

@@ -12,6 +12,7 @@ enum {
   MANY_ELEMENTS = 1 << 16, /* worth a second stage */
   MAX_KEEP = 8192,         /* elements of a row in scratch memory: of f32 some in the first-level cache */
   MAX_RESIDENT = 1 << 17,  /* elements of a strip that is read several times: half a second-level cache */
+  AHEAD = 2048,            /* elements from those at work to those that are asked for */
   MIN_RESIDENT = 16        /* columns: a line of memory */
 };
 
@@ -89,6 +90,11 @@ static int choose_keep(const sm_reduce_form *form, int64_t reduced) {
   return keep;
 }
 
+static int choose_side(const sm_reduce_form *form, int64_t reduced) {
+  bool in_caches = form->passes > 1 && !form->columns;
+  return in_caches && reduced % ((int64_t)SM_REDUCE_SIDE * SM_TREE_BLOCK) == 0 ? SM_REDUCE_SIDE : 1;
+}
+
 sm_reduce_form sm_reduce_choose(const sm_reduce_task *tasks, int n_tasks, int passes,
                                 const sm_reduce_extents *extents, sm_reduce_stage stage,
                                 const sm_profile *profile) {
@@ -103,6 +109,8 @@ sm_reduce_form sm_reduce_choose(const sm_reduce_task *tasks, int n_tasks, int pa
   form.whole_blocks = extents->reduced % SM_TREE_BLOCK == 0;
   form.levels = form.columns ? choose_levels(&form, extents) : MAX_LEVELS;
   form.keep = choose_keep(&form, extents->reduced);
+  form.side = choose_side(&form, extents->reduced);
+  form.one_leaf = !form.columns && extents->reduced > 0 && extents->reduced <= form.side * SM_TREE_BLOCK;
   if (!form.columns) return form;
   form.vector = choose_vector(tasks, n_tasks, profile);
   form.width = VECTORS * form.vector;
@@ -131,4 +139,5 @@ void sm_reduce_size_values(const sm_reduce_form *form, const sm_reduce_extents *
   values[SM_REDUCE_SIZE_REDUCED] = extents->reduced;
   values[SM_REDUCE_SIZE_INNER] = extents->inner;
   values[SM_REDUCE_SIZE_GROUPS] = groups_of(form, extents);
+  values[SM_REDUCE_SIZE_AHEAD] = extents->reduced ? round_up(AHEAD, extents->reduced) : 1;
 }

@@ -19,10 +19,14 @@ typedef struct finder {
   int bytes;    /* of scratch memory that are left */
 } finder;
 
+static int own_cost(const sm_step *step) {
+  return step->kind == SM_STEP_COMPUTE ? sm_kop_info_of(step->kop)->cost : 0;
+}
+
 static void find_costs(finder *f) {
   for (size_t i = 0; i < f->block->steps.len; i++) {
     const sm_step *step = &f->block->steps.items[i];
-    int cost = step->kind == SM_STEP_COMPUTE ? sm_kop_info_of(step->kop)->cost : 0;
+    int cost = own_cost(step);
     for (int k = 0; k < 3; k++) cost += step->args[k] == SM_NO_LOCAL ? 0 : f->cost[step->args[k]];
     f->cost[i] = cost < MOST_COST ? cost : MOST_COST;
   }
@@ -50,18 +54,31 @@ static bool keep(finder *f, size_t i, int pass) {
   return true;
 }
 
-static void find_pass(finder *f, int pass) {
+/* What the pass computes; the answer is its cost. */
+static int64_t find_pass(finder *f, int pass) {
+  int64_t cost = 0;
   need_roots(f, pass);
   for (size_t i = f->block->steps.len; i-- > 0;) {
     if (!f->needed[i]) continue;
     f->needed[i] = false;
     if (keep(f, i, pass)) continue;
+    cost += own_cost(&f->block->steps.items[i]);
     if (f->keeping->first_pass[i] < 0) f->keeping->first_pass[i] = pass;
     for (int k = 0; k < 3; k++) {
       int32_t arg = f->block->steps.items[i].args[k];
       if (arg != SM_NO_LOCAL) f->needed[arg] = true;
     }
   }
+  return cost;
+}
+
+static void find_passes(finder *f) {
+  f->keeping->slow_pass = -1;
+  for (int pass = 0; pass < f->form->passes; pass++) {
+    bool slow = find_pass(f, pass) > MEMORY_COST;
+    if (slow && f->keeping->slow_pass < 0) f->keeping->slow_pass = pass;
+  }
+  if (f->keeping->slow_pass < 0) f->keeping->slow_pass = f->form->passes - 1;
 }
 
 bool sm_reduce_find_kept(const sm_trace *trace, const sm_reduce_form *form, sm_arena *arena,
@@ -76,6 +93,6 @@ bool sm_reduce_find_kept(const sm_trace *trace, const sm_reduce_form *form, sm_a
   if (!out->kept || !out->first_pass || !f.cost || !f.needed) return false;
   for (size_t i = 0; i < n; i++) out->first_pass[i] = -1;
   find_costs(&f);
-  for (int pass = 0; pass < form->passes; pass++) find_pass(&f, pass);
+  find_passes(&f);
   return true;
 }

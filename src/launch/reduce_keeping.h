@@ -11,10 +11,11 @@
 #include "launch/reduce_skeleton.h"
 #include "trace/trace.h"
 
-/* By step of the trace's first block. */
+/* Lists are by step of the trace's first block. */
 typedef struct sm_reduce_keeping {
   bool *kept;
   int *first_pass; /* that uses it; -1: none */
+  int slow_pass;   /* the first that takes longer than memory, otherwise the last */
 } sm_reduce_keeping;
 
 /* In `arena`; false when memory is exhausted. */

@@ -142,8 +142,23 @@ static void emit_writes(const emitter *e) {
     const sm_step *step = &e->block->steps.items[i];
     int pass = elements ? e->form->passes - 1 : step->pass;
     if (step->kind != SM_STEP_WRITE || pass != e->at->pass) continue;
-    int32_t buffer = (int32_t)e->trace->inputs.len + step->index;
-    sm_kir_store(e->kernel, buffer, e->at->index, SM_KIR_NONE, value_of(e, step->args[0]));
+    int32_t buffer = (int32_t)e->trace->inputs.len + step->index, value = value_of(e, step->args[0]);
+    if (elements && e->form->streaming && e->at->width > 1)
+      sm_kir_stream(e->kernel, buffer, e->at->index, value);
+    else sm_kir_store(e->kernel, buffer, e->at->index, SM_KIR_NONE, value);
+  }
+}
+
+/* While a row is worked on, a later one comes from memory: in the pass that leaves most time
+ * for it each vector asks for one of what the first pass will read. */
+static void emit_prefetches(const emitter *e) {
+  for (size_t i = 0; i < e->block->steps.len; i++) {
+    const sm_step *step = &e->block->steps.items[i];
+    const int64_t *strides = e->inputs[step->index].strides;
+    if (step->kind != SM_STEP_READ || e->keeping.first_pass[i] != 0) continue;
+    if (strides[SM_OUTER] == 0 || strides[SM_REDUCED] != 1) continue;
+    int32_t rows = arithmetic(e, SM_KOP_MUL, e->at->ahead, size_of_input(e, step->index, SM_OUTER));
+    sm_kir_prefetch(e->kernel, step->index, add(e, place_of(e, step->index), rows), e->at->width);
   }
 }
 
@@ -166,7 +181,10 @@ static void emit_elements(void *user, sm_kir_kernel *k, const sm_reduce_place *a
     *values++ =
         begun ? value_of(e, task->local) : splat(e, sm_kir_const(k, task->dtype, (sm_word){.bits = 0}));
   }
-  if (begun) emit_writes(e);
+  if (!begun) return;
+  emit_writes(e);
+  bool prefetches = e->form->passes > 1 && !e->form->columns && at->width > 1;
+  if (prefetches && at->pass == e->keeping.slow_pass) emit_prefetches(e);
 }
 
 static void spread(const emitter *e, int32_t local) {

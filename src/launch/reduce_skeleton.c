@@ -39,13 +39,13 @@ typedef struct skeleton {
   int pass;
   const sm_reduce_task *tasks; /* of the pass */
   int n;
-  int32_t reduced, inner, groups; /* size arguments */
-  int32_t outer, group;           /* of the item */
-  int32_t rows_before;            /* outer * reduced */
-  int32_t begin, end;             /* its range of the reduced axis */
-  const part_buffers *slots;      /* of the pass's tasks, local */
-  const part_buffers *lanes;      /* local, of rows: those of a block */
-  const part_buffers *partial;    /* between stages */
+  int32_t reduced, inner, groups, ahead; /* size arguments */
+  int32_t outer, group;                  /* of the item */
+  int32_t rows_before;                   /* outer * reduced */
+  int32_t begin, end;                    /* its range of the reduced axis */
+  const part_buffers *slots;             /* of the pass's tasks, local */
+  const part_buffers *lanes;             /* local, of rows: those of a block */
+  const part_buffers *partial;           /* between stages */
 } skeleton;
 
 static int32_t number(const skeleton *s, int64_t value) { return sm_kir_i64(s->k, value); }
@@ -254,7 +254,7 @@ static int32_t recall(const skeleton *s, int task, const sm_reduce_place *at) {
 static void give_results(const skeleton *s, int32_t inner, int32_t place, int width, const part *parts) {
   int32_t values[SM_REDUCE_TASKS];
   int32_t index = op2(s, SM_KOP_ADD, op2(s, SM_KOP_MUL, s->outer, s->inner), inner);
-  sm_reduce_place at = {s->outer, SM_KIR_NONE, inner, index, place, width, s->pass};
+  sm_reduce_place at = {s->outer, SM_KIR_NONE, inner, index, place, s->ahead, width, s->pass};
   int before = (int)(s->tasks - s->all);
   for (int task = 0; task < before; task++) values[task] = recall(s, task, &at);
   for (int t = 0; t < s->n; t++) {
@@ -291,16 +291,18 @@ typedef struct columns {
 static void get_elements(const skeleton *s, int32_t reduced, const columns *c, int32_t *values) {
   int32_t row = op2(s, SM_KOP_ADD, s->rows_before, reduced);
   int32_t index = s->form->columns ? op2(s, SM_KOP_ADD, op2(s, SM_KOP_MUL, row, s->inner), c->inner) : row;
-  sm_reduce_place at = {s->outer, reduced, c->inner, index, c->place, c->width, s->pass};
+  sm_reduce_place at = {s->outer, reduced, c->inner, index, c->place, s->ahead, c->width, s->pass};
   s->body->elements(s->body->user, s->k, &at, values);
 }
 
 /* A *set* has a part in each lane of a vector. While lanes are filled, an index is the
  * number of the element in its lane, as i32. Those that need no tree have a set for each
- * load of a round, so that operations need not wait for each other. */
+ * load of a round, so that operations need not wait for each other; with blocks side by side
+ * all have one, which is that of a block. */
 enum { MAX_SETS = LOADS * SM_REDUCE_TASKS };
+_Static_assert((int)SM_REDUCE_SIDE == (int)LOADS, "a load of a round is of one of the blocks");
 
-static int count_sets(const skeleton *s, int t) { return needs_tree(s, t) ? 1 : LOADS; }
+static int count_sets(const skeleton *s, int t) { return needs_tree(s, t) && s->form->side == 1 ? 1 : LOADS; }
 
 static part *set_of(const skeleton *s, part *sets, int t, int load) {
   return &sets[load % count_sets(s, t) * s->n + t];
@@ -337,16 +339,22 @@ static int32_t lane_indices(const skeleton *s, int32_t numbers, int32_t first, i
   return op2(s, SM_KOP_ADD, op2(s, SM_KOP_MUL, convert(s, SM_KOP_CAST, numbers, SMELT_I64), lanes), first);
 }
 
-/* Elements `from` to `to` of lanes, `loads` of them a round. Those of rows are 16 lanes
- * whose first elements begin at `first`, those of columns one lane of each column. */
-static void fill_lanes(const skeleton *s, int32_t from, int32_t to, int loads, int32_t first,
-                       const columns *c, part *sets) {
+/* Elements of lanes: from `from` to `to`, `step` after each other, and in each round `loads`
+ * of them that are `apart`. */
+typedef struct round_of {
+  int32_t from, to;
+  int step, loads, apart;
+} round_of;
+
+/* Elements of rows are those of 16 lanes, whose first ones begin at `first`, elements of
+ * columns those of one lane of each column. */
+static void fill_lanes(const skeleton *s, const round_of *r, int32_t first, const columns *c, part *sets) {
   part carried[MAX_SETS];
-  int32_t values[SM_REDUCE_TASKS], k = sm_kir_for(s->k, from, to, loads);
-  carry_parts(s, sets, loads * s->n, carried);
-  memcpy(sets, carried, (size_t)(loads * s->n) * sizeof *sets);
-  for (int load = 0; load < loads; load++) {
-    int32_t own = load ? op_number(s, SM_KOP_ADD, k, load) : k;
+  int32_t values[SM_REDUCE_TASKS], k = sm_kir_for(s->k, r->from, r->to, r->step);
+  carry_parts(s, sets, r->loads * s->n, carried);
+  memcpy(sets, carried, (size_t)(r->loads * s->n) * sizeof *sets);
+  for (int load = 0; load < r->loads; load++) {
+    int32_t own = load ? op_number(s, SM_KOP_ADD, k, load * r->apart) : k;
     int32_t reduced = op2(s, SM_KOP_ADD, first, op_number(s, SM_KOP_MUL, own, SM_TREE_LANES));
     get_elements(s, reduced, c, values);
     for (int t = 0; t < s->n; t++) {
@@ -354,23 +362,23 @@ static void fill_lanes(const skeleton *s, int32_t from, int32_t to, int loads, i
       *set = add_to_lanes(s, t, *set, values[t], own, c->width);
     }
   }
-  end_parts(s, carried, loads * s->n, sets);
+  end_parts(s, carried, r->loads * s->n, sets);
 }
 
 /* All elements `from` to `to`, several a round where most of the work is. */
 static void run_lanes(const skeleton *s, int32_t from, int32_t to, int32_t first, const columns *c,
                       part *sets) {
   if (c->width >= s->form->width && s->form->whole_blocks) {
-    fill_lanes(s, from, to, LOADS, first, c, sets);
+    fill_lanes(s, &(round_of){from, to, LOADS, LOADS, 1}, first, c, sets);
     return;
   }
   if (c->width >= s->form->width) {
     int32_t rest = op_number(s, SM_KOP_FMOD, op2(s, SM_KOP_SUB, to, from), LOADS);
     int32_t whole = op2(s, SM_KOP_SUB, to, rest);
-    fill_lanes(s, from, whole, LOADS, first, c, sets);
+    fill_lanes(s, &(round_of){from, whole, LOADS, LOADS, 1}, first, c, sets);
     from = whole;
   }
-  fill_lanes(s, from, to, 1, first, c, sets);
+  fill_lanes(s, &(round_of){from, to, 1, 1, 1}, first, c, sets);
 }
 
 /* --- Rows ----------------------------------------------------------------------------------------------- */
@@ -381,28 +389,31 @@ static columns the_row(const skeleton *s, int width) {
   return (columns){zero, zero, width};
 }
 
-/* The vectors of a block. Numbers of elements in lanes count from the item's range. */
-static void fill_block(const skeleton *s, int32_t block, int32_t elements, part *sets) {
-  int32_t from = op_number(s, SM_KOP_MUL, block, SM_TREE_BLOCK / SM_TREE_LANES);
-  int32_t vectors = op_number(s, SM_KOP_TRUNC_DIV, elements, SM_TREE_LANES);
+/* The vectors of a leaf: of a block, or of blocks side by side. Numbers of elements in
+ * lanes count from the item's range. */
+static void fill_leaf(const skeleton *s, int32_t leaf, int32_t elements, part *sets) {
+  enum { VECTORS = SM_TREE_BLOCK / SM_TREE_LANES };
+  int side = s->form->side;
+  int32_t from = op_number(s, SM_KOP_MUL, leaf, side * VECTORS);
+  columns row = the_row(s, SM_TREE_LANES);
   for (int t = 0; t < s->n; t++) {
     if (needs_tree(s, t)) begin_sets(s, t, SM_TREE_LANES, sets);
   }
-  columns row = the_row(s, SM_TREE_LANES);
+  if (side > 1) {
+    fill_lanes(s, &(round_of){from, op_number(s, SM_KOP_ADD, from, VECTORS), 1, side, VECTORS}, s->begin,
+               &row, sets);
+    return;
+  }
+  int32_t vectors = op_number(s, SM_KOP_TRUNC_DIV, elements, SM_TREE_LANES);
   run_lanes(s, from, op2(s, SM_KOP_ADD, from, vectors), s->begin, &row, sets);
 }
 
-/* Puts the lanes of all tasks that need the tree, or of all others, into memory, with
- * indices of the reduced axis. */
-static void keep_lanes(const skeleton *s, bool tree, part *sets) {
-  int32_t zero = number(s, 0);
-  for (int t = 0; t < s->n; t++) {
-    if (needs_tree(s, t) != tree) continue;
-    part lanes = end_sets(s, t, sets);
-    if (gives_index(s, t))
-      lanes.index = lane_indices(s, lanes.index, sm_kir_iota(s->k, s->begin, SM_TREE_LANES), SM_TREE_LANES);
-    store_part(s, s->lanes[t], zero, lanes);
-  }
+/* Puts the lanes of a task, of which they are those of block number `block` side by side,
+ * into memory, with indices of the reduced axis. */
+static void keep_lanes(const skeleton *s, int t, part lanes, int block) {
+  if (gives_index(s, t))
+    lanes.index = lane_indices(s, lanes.index, sm_kir_iota(s->k, s->begin, SM_TREE_LANES), SM_TREE_LANES);
+  store_part(s, s->lanes[t], number(s, block * SM_TREE_LANES), lanes);
 }
 
 /* The last elements of the range, which fill only some lanes. */
@@ -419,29 +430,47 @@ static void add_single_elements(const skeleton *s, bool tree, int32_t from, int3
   sm_kir_end(s->k);
 }
 
-static part combine_lanes(const skeleton *s, int t) {
-  part p = no_part;
-  int32_t zero = number(s, 0);
+/* Those of `blocks` side by side, each to a part: half by half, all blocks in turn. */
+static void combine_lanes(const skeleton *s, int t, int blocks, part *parts) {
   for (int half = SM_TREE_LANES / 2; half > 0; half /= 2) {
-    part upper = load_part(s, s->lanes[t], number(s, half), half);
-    p = combine(s, t, load_part(s, s->lanes[t], zero, half), upper);
-    if (half > 1) store_part(s, s->lanes[t], zero, p);
+    for (int block = 0; block < blocks; block++) {
+      int at = block * SM_TREE_LANES;
+      part upper = load_part(s, s->lanes[t], number(s, at + half), half);
+      parts[block] = combine(s, t, load_part(s, s->lanes[t], number(s, at), half), upper);
+      if (half > 1) store_part(s, s->lanes[t], number(s, at), parts[block]);
+    }
   }
-  return p;
+}
+
+/* The part of blocks side by side, as the tree combines them. */
+static part combine_blocks(const skeleton *s, int t, int blocks) {
+  part parts[SM_REDUCE_SIDE];
+  combine_lanes(s, t, blocks, parts);
+  for (int apart = 1; apart < blocks; apart *= 2) {
+    for (int block = 0; block < blocks; block += 2 * apart)
+      parts[block] = combine(s, t, parts[block], parts[block + apart]);
+  }
+  return parts[0];
 }
 
 /* Parts of all tasks that need the tree, or of all others, from their lanes and what is
  * left of `elements` that begin at `first`. */
 static void close_lanes(const skeleton *s, bool tree, int32_t first, int32_t elements, part *sets,
                         part *parts) {
-  keep_lanes(s, tree, sets);
+  int blocks = tree ? s->form->side : 1;
+  for (int t = 0; t < s->n; t++) {
+    if (needs_tree(s, t) != tree) continue;
+    if (blocks == 1) keep_lanes(s, t, end_sets(s, t, sets), 0);
+    for (int block = 0; block < blocks && blocks > 1; block++)
+      keep_lanes(s, t, *set_of(s, sets, t, block), block);
+  }
   if (!s->form->whole_blocks) {
     int32_t single = op_number(s, SM_KOP_FMOD, elements, SM_TREE_LANES);
     int32_t end = op2(s, SM_KOP_ADD, first, elements);
     add_single_elements(s, tree, op2(s, SM_KOP_SUB, end, single), end);
   }
   for (int t = 0; t < s->n; t++) {
-    if (needs_tree(s, t) == tree) parts[t] = combine_lanes(s, t);
+    if (needs_tree(s, t) == tree) parts[t] = combine_blocks(s, t, blocks);
   }
 }
 
@@ -451,26 +480,26 @@ static bool any_needs(const skeleton *s, bool tree) {
   return any;
 }
 
-/* A block of the range. Tasks that need the tree leave no lanes. */
-static void reduce_block(const skeleton *s, int32_t block, part *sets) {
-  part parts[SM_REDUCE_TASKS];
-  int32_t first = op2(s, SM_KOP_ADD, s->begin, op_number(s, SM_KOP_MUL, block, SM_TREE_BLOCK));
-  int32_t elements = number(s, SM_TREE_BLOCK);
+/* A leaf of the range. Tasks that need the tree leave no lanes, but a part each. */
+static void reduce_leaf(const skeleton *s, int32_t leaf, part *sets, part *parts) {
+  int most = s->form->side * SM_TREE_BLOCK;
+  int32_t first = op2(s, SM_KOP_ADD, s->begin, op_number(s, SM_KOP_MUL, leaf, most));
+  int32_t elements = number(s, most);
   if (!s->form->whole_blocks) elements = op2(s, SM_KOP_MIN, op2(s, SM_KOP_SUB, s->end, first), elements);
-  fill_block(s, block, elements, sets);
-  if (!any_needs(s, true)) return;
+  fill_leaf(s, leaf, elements, sets);
   for (int t = 0; t < s->n; t++) parts[t] = no_part;
+  if (!any_needs(s, true)) return;
   close_lanes(s, true, first, elements, sets, parts);
-  push_leaf(s, ones_at_end(s, block), number(s, 0), 1, parts);
   for (int t = 0; t < s->n; t++) {
-    if (needs_tree(s, t)) sets[t] = no_part;
+    for (int set = 0; set < count_sets(s, t) && needs_tree(s, t); set++) *set_of(s, sets, t, set) = no_part;
   }
 }
 
-/* The number of blocks of the item's range. */
-static int32_t count_blocks(const skeleton *s) {
+/* Of so many blocks each, that the item's range has. */
+static int32_t count_leaves(const skeleton *s, int blocks) {
   int32_t n = op2(s, SM_KOP_SUB, s->end, s->begin);
-  return op_number(s, SM_KOP_TRUNC_DIV, op_number(s, SM_KOP_ADD, n, SM_TREE_BLOCK - 1), SM_TREE_BLOCK);
+  int elements = blocks * SM_TREE_BLOCK;
+  return op_number(s, SM_KOP_TRUNC_DIV, op_number(s, SM_KOP_ADD, n, elements - 1), elements);
 }
 
 /* A pass without tasks: all elements of the range. */
@@ -485,19 +514,28 @@ static void visit_row(const skeleton *s) {
   if (!s->form->whole_blocks) add_single_elements(s, true, whole, s->end);
 }
 
+/* All leaves, which leave lanes of tasks that need no tree, and a part of each other. */
+static void reduce_leaves(const skeleton *s, part *sets, part *parts) {
+  part carried[MAX_SETS];
+  int32_t zero = number(s, 0), leaves = count_leaves(s, s->form->side);
+  int32_t leaf = sm_kir_for(s->k, zero, leaves, 1);
+  carry_parts(s, sets, MAX_SETS, carried);
+  memcpy(sets, carried, sizeof carried);
+  reduce_leaf(s, leaf, sets, parts);
+  if (any_needs(s, true)) push_leaf(s, ones_at_end(s, leaf), zero, 1, parts);
+  end_parts(s, carried, MAX_SETS, sets);
+  collect(s, leaves, zero, 1, parts);
+}
+
 static void reduce_row(const skeleton *s) {
-  part sets[MAX_SETS], carried[MAX_SETS], parts[SM_REDUCE_TASKS];
-  int32_t zero = number(s, 0), blocks = count_blocks(s);
+  part sets[MAX_SETS], parts[SM_REDUCE_TASKS];
+  int32_t zero = number(s, 0);
   no_sets(sets);
   for (int t = 0; t < s->n; t++) {
     if (!needs_tree(s, t)) begin_sets(s, t, SM_TREE_LANES, sets);
   }
-  int32_t block = sm_kir_for(s->k, zero, blocks, 1);
-  carry_parts(s, sets, MAX_SETS, carried);
-  memcpy(sets, carried, sizeof sets);
-  reduce_block(s, block, sets);
-  end_parts(s, carried, MAX_SETS, sets);
-  collect(s, blocks, zero, 1, parts);
+  if (s->form->one_leaf) reduce_leaf(s, zero, sets, parts);
+  else reduce_leaves(s, sets, parts);
   int32_t elements = op2(s, SM_KOP_SUB, s->end, s->begin);
   if (any_needs(s, false)) close_lanes(s, false, s->begin, elements, sets, parts);
   finish(s, zero, zero, 1, parts);
@@ -608,7 +646,7 @@ static void visit_strip(const skeleton *s, int32_t number_of_strip) {
 static void reduce_strip(const skeleton *s, int32_t number_of_strip) {
   bool combines = s->form->stage == SM_REDUCE_COMBINE;
   strip at = open_strip(s, number_of_strip);
-  at.leaves = combines ? s->groups : op_number(s, SM_KOP_MUL, count_blocks(s), SM_TREE_LANES);
+  at.leaves = combines ? s->groups : op_number(s, SM_KOP_MUL, count_leaves(s, 1), SM_TREE_LANES);
   at.leaf = sm_kir_for(s->k, number(s, 0), at.leaves, 1);
   at.ones = ones_at_end(s, at.leaf);
   if (!combines) find_lane(s, &at);
@@ -677,6 +715,7 @@ static void run_items(skeleton *s) {
     run_pass(&own, number_of_strip);
   }
   sm_kir_end(s->k);
+  if (s->form->streaming) sm_kir_fence(s->k);
 }
 
 /* --- The kernel's memory
@@ -706,7 +745,7 @@ static void add_memory(const skeleton *s) {
     s->memory->partial[t] = add_partials(s, t);
   for (int t = 0; t < s->n_all; t++) {
     s->memory->slots[t] = add_locals(s, t, form->levels * form->strip);
-    if (!form->columns) s->memory->lanes[t] = add_locals(s, t, SM_TREE_LANES);
+    if (!form->columns) s->memory->lanes[t] = add_locals(s, t, form->side * SM_TREE_LANES);
     if (form->columns && form->passes > 1) s->memory->results[t] = add_results(s, t);
   }
   if (s->body->scratch) s->body->scratch(s->body->user, s->k);
@@ -722,5 +761,6 @@ void sm_reduce_kernel(sm_kir_kernel *k, const sm_reduce_task *tasks, int n_tasks
   s.reduced = add_size(&s);
   s.inner = add_size(&s);
   s.groups = add_size(&s);
+  s.ahead = add_size(&s);
   run_items(&s);
 }

@@ -29,6 +29,10 @@
  * as in one, WHOLE. In COMBINE the leaves are the groups' parts, and even a single
  * column is a strip.
  *
+ * Memory is waited for where lanes are filled from memory, so one block after another is
+ * right there; blocks in the caches are filled several *side by side*, whose additions do not
+ * wait for each other. These are combined to one leaf.
+ *
  * Where later elements need earlier results, an item makes several *passes* over its
  * elements: each combines the tasks that are its own, the last may have none. So a row, or
  * a narrow strip, is read from memory once and then from the caches.
@@ -42,7 +46,7 @@
 #include "kir/kir.h"
 #include "rt/device.h"
 
-enum { SM_REDUCE_TASKS = 8 };
+enum { SM_REDUCE_TASKS = 8, SM_REDUCE_SIDE = 4 };
 
 typedef struct sm_reduce_task {
   sm_reduction reduction;
@@ -65,7 +69,10 @@ typedef struct sm_reduce_form {
   int strip;                       /* columns of a strip */
   int levels;                      /* slots */
   int group;                       /* blocks of a group */
+  bool one_leaf;                   /* a row has no more: no counter is needed */
+  int side;                        /* blocks of a row that are filled side by side */
   int keep;                        /* elements of a row that fit into scratch memory; 0: the row does not */
+  bool streaming;                  /* elements of rows that are written bypass the caches */
   bool whole_blocks, whole_pieces; /* no block lacks an element; columns are a multiple of `width` */
 } sm_reduce_form;
 
@@ -87,6 +94,7 @@ typedef enum sm_reduce_size {
   SM_REDUCE_SIZE_REDUCED,
   SM_REDUCE_SIZE_INNER,
   SM_REDUCE_SIZE_GROUPS,
+  SM_REDUCE_SIZE_AHEAD, /* rows from the one at work to the one that will be wanted from memory */
   SM_REDUCE_SIZES
 } sm_reduce_size;
 void sm_reduce_size_values(const sm_reduce_form *form, const sm_reduce_extents *extents,
@@ -98,6 +106,7 @@ typedef struct sm_reduce_place {
   int32_t outer, reduced, inner; /* of a result there is no `reduced` */
   int32_t index;                 /* row-major, of elements over all three axes */
   int32_t column;                /* of `inner`, in its strip */
+  int32_t ahead;                 /* rows: see SM_REDUCE_SIZE_AHEAD */
   int width;
   int pass;
 } sm_reduce_place;

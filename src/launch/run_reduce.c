@@ -92,6 +92,23 @@ static void choose_forms(run *r) {
     r->forms[1] = sm_reduce_choose(r->tasks, n, passes, extents, SM_REDUCE_COMBINE, profile);
 }
 
+/* Rows that begin at a line of memory have aligned vectors. */
+static bool has_aligned_rows(const run *r) {
+  enum { LINE = 64 };
+  bool aligned = true;
+  for (size_t i = 0; i < r->trace->outputs.len; i++) {
+    int64_t bytes = r->geometry.extents.reduced * (int64_t)smelt_dtype_size(r->trace->outputs.items[i].dtype);
+    aligned = aligned && bytes % LINE == 0;
+  }
+  return aligned;
+}
+
+static void choose_streaming(run *r) {
+  sm_reduce_form *last = &r->forms[r->n_stages - 1];
+  last->streaming =
+      last->passes > 1 && !last->columns && has_aligned_rows(r) && sm_operands_should_stream(&r->operands);
+}
+
 /* What lies between stages: for each task its values, and indices if it gives them. */
 static smelt_status create_parts(run *r, smelt_error *err) {
   size_t n = r->n_stages == 2 ? (size_t)sm_reduce_partials(&r->forms[0], &r->geometry.extents) : 0;
@@ -106,13 +123,14 @@ static smelt_status create_parts(run *r, smelt_error *err) {
 
 /* --- Kernels -------------------------------------------------------------------------------- */
 
-_Static_assert(sizeof(sm_reduce_form) == 10 * sizeof(int), "what is added to a form enters the key too");
+_Static_assert(sizeof(sm_reduce_form) == 12 * sizeof(int), "what is added to a form enters the key too");
 
 /* All that enters the kernel of a stage, but for the trace. */
 static bool key_of(const run *r, int stage, sm_layout_class *out) {
   const sm_reduce_form *f = &r->forms[stage];
-  const int fields[] = {(int)f->stage, f->passes, f->columns, f->width,        f->vector,      f->strip,
-                        f->levels,     f->group,  f->keep,    f->whole_blocks, f->whole_pieces};
+  const int fields[] = {(int)f->stage, f->passes,    f->columns,      f->width,       f->vector,
+                        f->strip,      f->levels,    f->group,        f->keep,        f->side,
+                        f->one_leaf,   f->streaming, f->whole_blocks, f->whole_pieces};
   size_t n_in = r->trace->inputs.len;
   out->len = sizeof fields + n_in * (SM_REDUCE_AXES + 1);
   out->bytes = sm_arena_alloc(r->env->scratch, out->len);
@@ -233,6 +251,7 @@ static smelt_status plan_and_launch(run *r, smelt_error *err) {
       sm_reduce_geometry_of(first_reduction(r), sm_block_shape(r->segment, &r->trace->blocks.items[0]));
   if (r->geometry.extents.outer * r->geometry.extents.inner == 0) return SMELT_OK;
   choose_forms(r);
+  choose_streaming(r);
   smelt_status status = place_operands(r, err);
   if (status == SMELT_OK) status = create_parts(r, err);
   if (status == SMELT_OK) status = launch_stages(r, err);

@@ -20,13 +20,6 @@ typedef struct run {
   sm_chains chains;
 } run;
 
-/* Results that would not stay in the cache anyway need not go through it, unless
- * their places have just been read. Streaming stores want aligned vectors. */
-static bool streams(const run *r) {
-  uint64_t cache = r->env->device->profile->cache_bytes, bytes = r->operands.read + r->operands.written;
-  return cache && !r->operands.in_place && bytes > cache + cache / 2 && sm_operands_aligned(&r->operands);
-}
-
 /* --- Kernels ------------------------------------------------------------------------------ */
 
 void sm_launch_kernel_prefix(sm_text *text, const sm_segment *segment, const sm_trace *trace,
@@ -96,7 +89,7 @@ static smelt_status make_kernel(const run *r, bool streaming, sm_ready_kernel *o
 
 static smelt_status get_kernel(run *r, const sm_ready_kernel **out, smelt_error *err) {
   sm_ready_kernel made;
-  bool streaming = streams(r);
+  bool streaming = sm_operands_should_stream(&r->operands);
   if (!sm_chains_find(r->trace, &r->plan, r->env->device->profile, streaming, r->env->scratch, &r->chains))
     return sm_error_memory(err, "a launch");
   *out = sm_launch_cache_find(r->cache, &r->chains.layout);
