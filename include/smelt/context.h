@@ -42,21 +42,23 @@ typedef struct smelt_context_desc {
   void *alloc_user;        /* first argument of alloc */
   smelt_mode mode;         /* default: SMELT_MODE=strict|default|fast, or SMELT_MODE_DEFAULT */
   smelt_switch flatten;    /* of axes that lie alike one; default on, SMELT_FLATTEN=0 turns that off */
+  const char *trace;       /* a file for what happens when (docs/observing.md), default: SMELT_TRACE */
 } smelt_context_desc;
 
 #define SMELT_CONTEXT_DESC_INIT \
-  { sizeof(smelt_context_desc), 0, SMELT_DEFAULT, 0, 0, 0, 0, 0, 0, 0, 0, SMELT_MODE_DEFAULT, SMELT_DEFAULT }
+  { sizeof(smelt_context_desc), 0, SMELT_DEFAULT, 0, 0, 0, 0, 0, 0, 0, 0, SMELT_MODE_DEFAULT, SMELT_DEFAULT, 0 }
 
 /* Creates a context. `desc` NULL means all defaults. NULL on failure, with the
- * reason in `err` (optional): ERR_ARGUMENT, ERR_DEVICE, ERR_MEMORY.
+ * reason in `err` (optional): ERR_ARGUMENT, ERR_DEVICE, ERR_IO (of the trace), ERR_MEMORY.
  * Thread-safe. */
 SMELT_API smelt_context *smelt_context_create(const smelt_context_desc *desc, smelt_error *err);
 
 /* Frees the context and everything in it, always. References that are still
  * alive are leaks: they are counted, named in `err` and answered with ERR_LEAK;
  * from then on they are stale, and what is pending, on whatever thread, is never
- * computed. Waits for threads that compute in the context because they end. NULL
- * is allowed. No other thread may use the context during or after the call. */
+ * computed. ERR_IO if there are no leaks, but events are missing in the trace. Waits for
+ * threads that compute in the context because they end. NULL is allowed. No other thread may use the context
+ * during or after the call. */
 SMELT_API smelt_status smelt_context_destroy(smelt_context *ctx, smelt_error *err);
 
 /* Computes everything that the calling thread has recorded and that is pending, and waits

@@ -11,6 +11,7 @@
 #include "api/reference.h"
 #include "base/error.h"
 #include "base/os.h"
+#include "base/timeline.h"
 #include "core/limits.h"
 #include "core/mode.h"
 #include "drivers/drivers.h"
@@ -171,7 +172,9 @@ smelt_context *smelt_context_create(const smelt_context_desc *desc, smelt_error 
     return NULL;
   }
   name_device(ctx);
-  return ctx;
+  if (sm_context_open_trace(ctx, desc->trace, err) == SMELT_OK) return ctx;
+  (void)smelt_context_destroy(ctx, NULL);
+  return NULL;
 }
 
 /* --- Destruction -------------------------------------------------------------------------------- */
@@ -216,6 +219,8 @@ smelt_status smelt_context_destroy(smelt_context *ctx, smelt_error *err) {
   free_executor(ctx);
   sm_explainer_free(&ctx->explainer);
   sm_device_close(&ctx->device);
+  smelt_status written = sm_timeline_close(ctx->log.timeline, status == SMELT_OK ? err : NULL);
+  if (status == SMELT_OK) status = written;
   sm_allocator allocator = ctx->allocator;
   sm_free(&allocator, ctx, sizeof *ctx);
   return status;

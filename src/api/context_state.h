@@ -26,6 +26,10 @@ struct smelt_context {
 /* The calling thread's stream, NULL with ERR_MEMORY. */
 sm_stream *sm_context_stream(smelt_context *ctx, smelt_error *err);
 
+/* The file that the option (NULL: the environment) names, if any: ERR_IO, ERR_MEMORY.
+ * context_trace.c */
+smelt_status sm_context_open_trace(smelt_context *ctx, const char *path, smelt_error *err);
+
 /* Counts and logs a misuse for `owner`, if that is a living context. */
 void sm_context_report_misuse(const void *owner, const char *text);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The log: one line per event, in categories that can be switched on.
+ * The log: one line per event, in categories that can be switched on; and where the
+ * times of events go, if there is a timeline.
  *
  * A line is built only if its category is on, then handed whole to the user's
  * function or written to stderr. The library prints nothing else, ever. Lines
@@ -19,10 +20,13 @@ typedef enum sm_log_category {
   SM_LOG_CATEGORY_COUNT
 } sm_log_category;
 
+typedef struct sm_timeline sm_timeline; /* base/timeline.h */
+
 typedef struct sm_log {
   uint32_t enabled; /* bit i: category i is on */
   smelt_log_fn *fn; /* NULL: stderr */
   void *user;
+  sm_timeline *timeline; /* where the times of events go; NULL: nowhere */
 } sm_log;
 
 static inline bool sm_log_on(const sm_log *log, sm_log_category category) {

@@ -33,6 +33,7 @@ typedef enum sm_lock_level {
   SM_LOCK_DRIVER,     /* a driver's own state */
   SM_LOCK_DEVICE,     /* spare buffers of a device */
   SM_LOCK_EXPLAINER,  /* what is kept for an explanation */
+  SM_LOCK_TIMELINE,   /* the file of a trace */
   SM_LOCK_MEMORY,     /* kept blocks of tensor memory */
   SM_LOCK_REFERENCES, /* the reference table */
   SM_LOCK_LEVELS

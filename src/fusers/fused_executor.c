@@ -2,6 +2,7 @@
 #include "fusers/fused_executor.h"
 
 #include "base/error.h"
+#include "base/timeline.h"
 #include "fusers/explain_plan.h"
 #include "fusers/registry.h"
 
@@ -255,10 +256,16 @@ static smelt_status make_plan(const sm_fused_executor *e, const sm_job *job, fus
 
 /* A plan that the cache does not keep serves once. */
 static smelt_status find_or_make_plan(sm_fused_executor *e, sm_job *job, fused_plan **out, smelt_error *err) {
-  *out = sm_plan_cache_find(&e->plans, job->segment, &job->key);
-  if (*out) return SMELT_OK;
-  SM_TRY(make_plan(e, job, out, err));
-  (void)sm_plan_cache_add(&e->plans, job->segment, &job->key, *out);
+  int64_t begin = sm_timeline_begin(e->env.log);
+  fused_plan *kept = sm_plan_cache_find(&e->plans, job->segment, &job->key);
+  *out = kept;
+  if (!kept) {
+    SM_TRY(make_plan(e, job, out, err));
+    (void)sm_plan_cache_add(&e->plans, job->segment, &job->key, *out);
+  }
+  sm_span span = {.category = "plan", .name = kept ? "plan found" : "plan made", .begin = begin};
+  sm_fact fact = {.name = "kernels", .number = (uint64_t)(*out)->plan.n_clusters};
+  sm_timeline_add(e->env.log->timeline, span, &fact, 1);
   return SMELT_OK;
 }
 

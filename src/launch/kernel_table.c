@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "base/timeline.h"
 
 bool sm_kernel_table_init(sm_kernel_table *table, sm_device *device, const sm_log *log,
                           sm_counters *counters) {
@@ -83,10 +84,13 @@ static void log_compile(const sm_kernel_table *table, const sm_kir_kernel *ir) {
 static smelt_status make(sm_kernel_table *table, sm_kir_kernel *ir, bool interpreted, sm_kernel_entry *entry,
                          smelt_error *err) {
   const sm_driver *driver = table->device->driver;
+  int64_t begin = sm_timeline_begin(table->log);
   SM_TRY(sm_kir_verify(ir, err));
   log_compile(table, ir);
   SM_TRY((interpreted ? driver->interpret : driver->compile)(table->device, ir, &entry->kernel, err));
   sm_count(&table->counters->kernels_compiled, 1);
+  sm_span span = {.category = "compile", .name = entry->name, .begin = begin};
+  sm_timeline_add(table->log->timeline, span, &(sm_fact){.name = "interpreted", .number = interpreted}, 1);
   return SMELT_OK;
 }
 

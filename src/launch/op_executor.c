@@ -2,21 +2,22 @@
 #include "launch/op_executor.h"
 
 #include "base/error.h"
-#include "base/os.h"
+#include "base/timeline.h"
 #include "drivers/drivers.h"
 #include "ir/liveness.h"
 #include "rt/report.h"
 
 /* --- One record -------------------------------------------------------------------------- */
 
-static void note_launch(sm_job *job, const sm_op *op, const sm_launch_report *report, int64_t ns) {
+static void note_launch(sm_job *job, const sm_op *op, const sm_launch_report *report, int64_t begin) {
   if (!job->note) return;
   job->note->operations[op - job->segment->ops.items].kernel = (int64_t)job->note->n_kernels;
   sm_note_kernel(job->note, report->fuser, 1);
-  sm_note_launch(job->note, report, ns);
+  sm_note_launch(job->note, report, sm_os_now() - begin);
 }
 
-static void report(const sm_op_executor *e, sm_job *job, const sm_op *op, int64_t ns) {
+/* Of what began then, if anybody asks. */
+static void report(const sm_op_executor *e, sm_job *job, const sm_op *op, int64_t begin) {
   sm_text name;
   sm_text_init(&name, e->device->allocator);
   sm_op_print_kernel_name(&name, op);
@@ -27,14 +28,15 @@ static void report(const sm_op_executor *e, sm_job *job, const sm_op *op, int64_
   sm_launch_report report = {
       .fuser = "ref", .kernel = name.data, .read = read, .written = job->buffers[op->out]->bytes};
   sm_report_launch(e->log, e->device->allocator, e->counters, &report);
-  note_launch(job, op, &report, ns);
+  sm_report_time(e->log, &report, begin);
+  note_launch(job, op, &report, begin);
   sm_text_free(&name);
 }
 
 static smelt_status run_op(const sm_op_executor *e, sm_job *job, const sm_op *op, smelt_error *err) {
-  int64_t begin = job->note ? sm_os_now() : 0;
+  int64_t begin = job->note ? sm_os_now() : sm_timeline_begin(e->log);
   SM_TRY(sm_ref_run_op(e->device, job->segment, op, job->buffers, err));
-  report(e, job, op, job->note ? sm_os_now() - begin : 0);
+  report(e, job, op, begin);
   return SMELT_OK;
 }
 

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <unistd.h>
 
-#include "base/os.h"
+#include "base/timeline.h"
 
 static void add_thread(sm_text *text) {
   int64_t thread = sm_os_thread();
@@ -27,4 +27,13 @@ void sm_report_launch(const sm_log *log, const sm_allocator *allocator, sm_count
   sm_text_addf(&text, " %s %s read=%" PRIu64 " written=%" PRIu64, report->fuser, report->kernel, report->read,
                report->written);
   sm_log_text(log, &text);
+}
+
+void sm_report_time(const sm_log *log, const sm_launch_report *report, int64_t begin) {
+  const sm_fact facts[] = {{.name = "fuser", .text = report->fuser},
+                           {.name = "read", .number = report->read},
+                           {.name = "written", .number = report->written},
+                           {.name = "interpreted", .number = report->interpreted}};
+  sm_span span = {.category = "launch", .name = report->kernel, .begin = begin};
+  sm_timeline_add(log->timeline, span, facts, sizeof facts / sizeof facts[0]);
 }

@@ -22,4 +22,7 @@ typedef struct sm_launch_report {
 void sm_report_launch(const sm_log *log, const sm_allocator *allocator, sm_counters *counters,
                       const sm_launch_report *report);
 
+/* For the timeline, if there is one: it began then and ends now. */
+void sm_report_time(const sm_log *log, const sm_launch_report *report, int64_t begin);
+
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/float_env.h"
+#include "base/timeline.h"
 #include "stream/stream_tensor.h"
 
 /* --- Detaching: with the lock --------------------------------------------------------- */
@@ -21,10 +22,19 @@ static void mark_live(sm_stream *s) {
   }
 }
 
+/* What was done with the operations of the current segment or the job. */
+static void add_times(const sm_stream *s, const sm_segment *segment, sm_span span) {
+  const sm_fact facts[] = {{.name = "operations", .number = segment->ops.len},
+                           {.name = "stream", .number = s->number}};
+  sm_timeline_add(s->set->log->timeline, span, facts, sizeof facts / sizeof facts[0]);
+}
+
 /* The segment becomes the job's, and the one of the last job, which is empty, the
  * current one. */
 static void detach(sm_stream *s) {
   sm_segment next = s->job_segment;
+  if (s->segment.ops.len)
+    add_times(s, &s->segment, (sm_span){"record", "record a segment", s->since, s->recorder});
   mark_live(s);
   s->job_segment = s->segment;
   s->segment = next;
@@ -81,10 +91,12 @@ static bool run_job(sm_stream *s) {
   if (!prepare_job(s)) return false;
   sm_thread *self = sm_thread_self();
   sm_float_env host = sm_float_env_enter();
+  int64_t begin = sm_timeline_begin(s->set->log);
   self->running = true;
   s->set->executor.run(s->set->executor.self, &s->job);
   self->running = false;
   sm_float_env_leave(&host);
+  add_times(s, s->job.segment, (sm_span){.category = "segment", .name = "run a segment", .begin = begin});
   release_sources(s);
   return true;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/timeline.h"
 #include "stream/stream_tensor.h"
 
 /* --- Entering and leaving -------------------------------------------------------- */
@@ -190,6 +191,10 @@ static bool number_tensor(sm_stream *s, sm_tensor *t, uint32_t *value) {
 static void log_record(sm_stream *s) {
   uint64_t n = atomic_load_explicit(&s->operations, memory_order_relaxed);
   atomic_store_explicit(&s->operations, n + 1, memory_order_relaxed);
+  if (s->set->log->timeline && s->segment.ops.len == 1) {
+    s->since = sm_os_now();
+    s->recorder = sm_os_thread();
+  }
   if (!sm_log_on(s->set->log, SM_LOG_REGISTER)) return;
   sm_op_print_registered(&s->lines, &s->segment, &s->segment.ops.items[s->segment.ops.len - 1]);
   sm_text_add(&s->lines, "\n");

@@ -113,6 +113,8 @@ struct sm_stream {
   sm_segment segment;
   uint64_t epoch;     /* of the segment */
   int64_t live_bytes; /* of results in the segment that are not dead */
+  int64_t since;      /* the segment has records, for the timeline */
+  int64_t recorder;   /* whose (sm_os_thread) */
   uint64_t seed, random_calls;
   sm_tensor *tensors;
   sm_tensor *aliases;    /* in the segment */

@@ -32,6 +32,7 @@ static const char help[] =
     "  --mode MODE         strict, default or fast (docs/modes.md)\n"
     "  --seed N            seed of rand and randn (default 0)\n"
     "  --explain[=json]    what ran in which kernels and why, on standard error\n"
+    "  --trace FILE        what happens when, for Perfetto (ui.perfetto.dev)\n"
     "  --dot FILE          draws what runs, and in which kernels, for Graphviz (dot -Tsvg FILE)\n"
     "  --                  what follows is no option\n"
     "\n"
@@ -389,7 +390,15 @@ static int evaluate_and_report(evaluation *e) {
   return end == SMELT_OK ? cli_exit_of(status) : cli_fail("eval", end, "%s", leak.text);
 }
 
-enum { OPTION_NO_FUSION = 256, OPTION_DOT, OPTION_SEED, OPTION_DEVICE, OPTION_MODE, OPTION_EXPLAIN };
+enum {
+  OPTION_NO_FUSION = 256,
+  OPTION_DOT,
+  OPTION_SEED,
+  OPTION_DEVICE,
+  OPTION_MODE,
+  OPTION_EXPLAIN,
+  OPTION_TRACE
+};
 
 static smelt_status add_saved(evaluation *e, const char *argument) {
   output out = {.variable = EXPR_NONE};
@@ -413,6 +422,8 @@ static int take_option(void *options, char **argv, int option) {
                                                     : cli_fail("eval", SMELT_ERR_MEMORY, "out of memory");
     case OPTION_EXPLAIN:
       return explain_take("eval", optarg, &e->explain) ? CLI_GO_ON : CLI_WRONG_INPUT;
+    case OPTION_TRACE:
+      return e->desc.trace = optarg, CLI_GO_ON;
     case OPTION_NO_FUSION:
       return e->desc.fusion = SMELT_OFF, CLI_GO_ON;
     case OPTION_MODE:
@@ -433,6 +444,7 @@ static int take_options(evaluation *e, int argc, char **argv) {
                                           {"mode", required_argument, NULL, OPTION_MODE},
                                           {"dot", required_argument, NULL, OPTION_DOT},
                                           {"explain", optional_argument, NULL, OPTION_EXPLAIN},
+                                          {"trace", required_argument, NULL, OPTION_TRACE},
                                           {"seed", required_argument, NULL, OPTION_SEED},
                                           {NULL, 0, NULL, 0}};
   return cli_take_options(argc, argv, ":ho:", options, take_option, e);

@@ -20,12 +20,21 @@ static const char help[] =
     "  --mode MODE        strict, default or fast (docs/modes.md)\n"
     "  --max-ops N        recorded operations per kernel\n"
     "  --explain[=json]   what ran in which kernels and why, on standard error\n"
+    "  --trace FILE       what happens when, for Perfetto (ui.perfetto.dev)\n"
     "  --log CATEGORIES   log lines to print: register,block,launch,... or all\n"
     "\n"
     "Exit status: 0, 2 for a malformed file or wrong arguments, 1 if an expectation\n"
     "fails.\n";
 
-enum { OPTION_DEVICE = 256, OPTION_NO_FUSION, OPTION_MAX_OPS, OPTION_LOG, OPTION_MODE, OPTION_EXPLAIN };
+enum {
+  OPTION_DEVICE = 256,
+  OPTION_NO_FUSION,
+  OPTION_MAX_OPS,
+  OPTION_LOG,
+  OPTION_MODE,
+  OPTION_EXPLAIN,
+  OPTION_TRACE
+};
 
 /* The exit status, or CLI_GO_ON. */
 static int take_option(void *options, char **argv, int answer) {
@@ -45,6 +54,9 @@ static int take_option(void *options, char **argv, int answer) {
       return cli_take_mode("run", optarg, &run->mode) ? CLI_GO_ON : CLI_WRONG_INPUT;
     case OPTION_EXPLAIN:
       return explain_take("run", optarg, &run->explain) ? CLI_GO_ON : CLI_WRONG_INPUT;
+    case OPTION_TRACE:
+      run->trace = optarg;
+      return CLI_GO_ON;
     case OPTION_LOG:
       run->log = optarg;
       return CLI_GO_ON;
@@ -67,6 +79,7 @@ static int take_options(smt_run_options *run, int argc, char **argv) {
                                           {"max-ops", required_argument, NULL, OPTION_MAX_OPS},
                                           {"log", required_argument, NULL, OPTION_LOG},
                                           {"explain", optional_argument, NULL, OPTION_EXPLAIN},
+                                          {"trace", required_argument, NULL, OPTION_TRACE},
                                           {NULL, 0, NULL, 0}};
   int ended = cli_take_options(argc, argv, ":h", options, take_option, run);
   if (ended != CLI_GO_ON || optind + 1 == argc) return ended;

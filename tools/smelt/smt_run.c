@@ -380,6 +380,7 @@ static void apply_options(runner *r, smelt_context_desc *desc) {
     else desc->max_ops = (int64_t)s->number;
   }
   desc->device = r->options->device;
+  desc->trace = r->options->trace;
   if (r->options->no_fusion) desc->fusion = SMELT_OFF;
   if (r->options->mode != SMELT_MODE_DEFAULT) desc->mode = r->options->mode;
   if (r->options->max_ops) desc->max_ops = r->options->max_ops;
@@ -406,7 +407,8 @@ static void close_context(runner *r) {
   for (size_t i = 0; i < r->smt.names.len; i++) {
     if (r->bindings[i].held) smelt_drop(r->bindings[i].token);
   }
-  if (smelt_context_destroy(r->ctx, &e) != SMELT_OK) report(r, NULL, CLI_FAILURE, "%s", e.text);
+  smelt_status end = smelt_context_destroy(r->ctx, &e);
+  if (end != SMELT_OK) report(r, NULL, cli_exit_of(end), "%s", e.text);
 }
 
 static void run_statements(runner *r) {

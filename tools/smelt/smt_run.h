@@ -27,8 +27,9 @@ typedef struct smt_run_options {
   smelt_mode mode; /* default: as the file says */
   const char *log; /* categories of lines to print, NULL for none */
   explain_option explain;
-  FILE *out; /* what the file prints, and the log */
-  FILE *err; /* faults, and the explanation */
+  const char *trace; /* a file; NULL: none */
+  FILE *out;         /* what the file prints, and the log */
+  FILE *err;         /* faults, and the explanation */
 } smt_run_options;
 
 /* Runs `n` bytes of text; `file` is its name in messages. Answers the exit
