@@ -43,13 +43,14 @@ typedef struct smelt_context_desc {
   smelt_mode mode;         /* default: SMELT_MODE=strict|default|fast, or SMELT_MODE_DEFAULT */
   smelt_switch flatten;    /* of axes that lie alike one; default on, SMELT_FLATTEN=0 turns that off */
   const char *trace;       /* a file for what happens when (docs/observing.md), default: SMELT_TRACE */
+  const char *reproduce;   /* a folder for segments that fail, default: SMELT_REPRODUCE */
 } smelt_context_desc;
 
 #define SMELT_CONTEXT_DESC_INIT \
-  { sizeof(smelt_context_desc), 0, SMELT_DEFAULT, 0, 0, 0, 0, 0, 0, 0, 0, SMELT_MODE_DEFAULT, SMELT_DEFAULT, 0 }
+  { sizeof(smelt_context_desc), 0, SMELT_DEFAULT, 0, 0, 0, 0, 0, 0, 0, 0, SMELT_MODE_DEFAULT, SMELT_DEFAULT, 0, 0 }
 
 /* Creates a context. `desc` NULL means all defaults. NULL on failure, with the
- * reason in `err` (optional): ERR_ARGUMENT, ERR_DEVICE, ERR_IO (of the trace), ERR_MEMORY.
+ * reason in `err` (optional): ERR_ARGUMENT, ERR_DEVICE, ERR_IO (of trace or reproducers), ERR_MEMORY.
  * Thread-safe. */
 SMELT_API smelt_context *smelt_context_create(const smelt_context_desc *desc, smelt_error *err);
 

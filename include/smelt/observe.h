@@ -92,6 +92,15 @@ typedef enum smelt_explanation_form {
 SMELT_API smelt_status smelt_explanation_format(const smelt_explanation *e, smelt_explanation_form form,
                                                 char *buf, size_t size, size_t *needed, smelt_error *err);
 
+/* --- Reproducers --------------------------------------------------------------------- */
+
+/* Writes what the calling thread has recorded, and not yet run, as a program that does
+ * it again and prints the results: in the .smt form or in C, as `path` ends. Inputs are
+ * in it if they have at most 4096 elements or all the same; others are 0, 1, 2, ...
+ * Runs nothing. ERR_ARGUMENT (NULL, another ending), ERR_IO, after which there is no
+ * such file, ERR_MEMORY, ERR_REENTRANT. Thread-safe. */
+SMELT_API smelt_status smelt_reproduce(smelt_context *ctx, const char *path, smelt_error *err);
+
 #ifdef __cplusplus
 }
 #endif

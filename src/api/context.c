@@ -172,7 +172,10 @@ smelt_context *smelt_context_create(const smelt_context_desc *desc, smelt_error 
     return NULL;
   }
   name_device(ctx);
-  if (sm_context_open_trace(ctx, desc->trace, err) == SMELT_OK) return ctx;
+  sm_text_init(&ctx->reproducing.folder, &sm_malloc_allocator);
+  if (sm_context_open_trace(ctx, desc->trace, err) == SMELT_OK &&
+      sm_reproduce_into(ctx, desc->reproduce, err) == SMELT_OK)
+    return ctx;
   (void)smelt_context_destroy(ctx, NULL);
   return NULL;
 }
@@ -218,6 +221,7 @@ smelt_status smelt_context_destroy(smelt_context *ctx, smelt_error *err) {
   sm_streams_free(&ctx->streams);
   free_executor(ctx);
   sm_explainer_free(&ctx->explainer);
+  sm_reproducing_free(&ctx->reproducing);
   sm_device_close(&ctx->device);
   smelt_status written = sm_timeline_close(ctx->log.timeline, status == SMELT_OK ? err : NULL);
   if (status == SMELT_OK) status = written;

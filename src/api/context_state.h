@@ -5,6 +5,7 @@
 #ifndef SM_API_CONTEXT_STATE_H
 #define SM_API_CONTEXT_STATE_H
 
+#include "api/reproduce.h"
 #include "fusers/fused_executor.h"
 #include "launch/op_executor.h"
 #include "stream/streams.h"
@@ -18,6 +19,7 @@ struct smelt_context {
   sm_op_executor ops;      /* and where it runs records */
   sm_streams streams;
   sm_explainer explainer;
+  sm_reproducing reproducing;
   bool fusion;
   smelt_mode mode;
   char name[96]; /* smelt_device_name */

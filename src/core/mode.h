@@ -16,6 +16,8 @@ static inline bool sm_mode_valid(smelt_mode mode) {
   return false;
 }
 
+/* "strict" */
+const char *sm_mode_name(smelt_mode mode);
 /* ERR_ARGUMENT if there is no mode of that name. */
 smelt_status sm_mode_find(const char *name, smelt_mode *out, smelt_error *err);
 

@@ -101,6 +101,9 @@ smelt_status sm_smt_parse(const sm_allocator *allocator, const char *text, size_
                           smelt_error *err);
 void sm_smt_free(sm_smt *smt);
 
+/* The same program in C, against the public interface (smt_print_c.c). */
+void sm_smt_print_c(sm_text *text, const sm_smt *smt);
+
 /* An element as the form writes it: reads back as the same bits. */
 void sm_smt_print_element(sm_text *text, smelt_dtype dtype, const void *element);
 
@@ -112,10 +115,21 @@ void sm_smt_print_attributes(sm_text *text, const char *letters, const smelt_att
 /* The elements of a source, row-major, or NULL where they are not at hand. */
 typedef const void *sm_smt_source_fn(void *user, const sm_value *value);
 
-/* Writes a verified segment as a .smt file: sources as inputs, records with
- * takes and keeps as they were recorded, what was given up as drops, and an
- * `eval` of what is live. `source` may be NULL; elements that it does not give
- * are printed as iota, with a comment. */
-void sm_smt_print(sm_text *text, const sm_segment *seg, sm_smt_source_fn *source, void *user);
+/* Longer inputs are a `fill` if all elements are the same, otherwise `iota`. */
+enum { SM_SMT_MOST_LISTED = 4096 };
+
+/* How a segment is written; all may be zero. */
+typedef struct sm_smt_writing {
+  const char *preamble;     /* lines before the inputs: comments and options; NULL */
+  bool shows;               /* in the end what is live is read, not just computed */
+  sm_smt_source_fn *source; /* NULL: no elements are at hand */
+  void *user;
+} sm_smt_writing;
+
+/* Writes a verified segment as a .smt file: sources as inputs, records with takes and
+ * keeps as they were recorded, what was given up as drops, and an `eval` or `read` of
+ * what is live. Elements that are not at hand, or too many, are printed as iota, with
+ * a comment. */
+void sm_smt_print(sm_text *text, const sm_segment *seg, const sm_smt_writing *how);
 
 #endif

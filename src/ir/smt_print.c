@@ -34,13 +34,29 @@ static void print_list(sm_text *text, const sm_value *value, const unsigned char
   sm_text_add(text, "}");
 }
 
-static void print_source(sm_text *text, const sm_value *value, sm_smt_source_fn *source, void *user) {
-  const void *elements = source ? source(user, value) : NULL;
+static bool all_same(const unsigned char *elements, size_t n, size_t size) {
+  return memcmp(elements, elements + size, (n - 1) * size) == 0;
+}
+
+static void print_data(sm_text *text, const sm_value *value, const unsigned char *elements) {
+  size_t n = (size_t)sm_shape_count(&value->shape);
+  if (!elements) {
+    sm_text_add(text, "iota  # the elements were not at hand");
+  } else if (n <= SM_SMT_MOST_LISTED) {
+    print_list(text, value, elements);
+  } else if (all_same(elements, n, smelt_dtype_size(value->dtype))) {
+    sm_text_add(text, "fill ");
+    sm_smt_print_element(text, value->dtype, elements);
+  } else {
+    sm_text_addf(text, "iota  # instead of %zu other elements", n);
+  }
+}
+
+static void print_source(sm_text *text, const sm_value *value, const sm_smt_writing *how) {
   sm_text_addf(text, "t%" PRIu64 " = input %s", value->id, smelt_dtype_name(value->dtype));
   sm_shape_print(text, &value->shape);
   sm_text_add(text, " ");
-  if (elements) print_list(text, value, elements);
-  else sm_text_add(text, "iota  # the elements were not at hand");
+  print_data(text, value, how->source ? how->source(how->user, value) : NULL);
   sm_text_add(text, "\n");
 }
 
@@ -217,14 +233,14 @@ static bool is_result(const sm_segment *seg, size_t value) {
   return seg->values.items[value].live && seg->values.items[value].producer != SM_NO_OP;
 }
 
-void sm_smt_print(sm_text *text, const sm_segment *seg, sm_smt_source_fn *source, void *user) {
-  sm_text_addf(text, "smt %d\n", SM_SMT_VERSION);
+void sm_smt_print(sm_text *text, const sm_segment *seg, const sm_smt_writing *how) {
+  sm_text_addf(text, "smt %d\n%s", SM_SMT_VERSION, how->preamble ? how->preamble : "");
   for (size_t i = 0; i < seg->values.len; i++) {
     const sm_value *value = &seg->values.items[i];
-    if (value->producer == SM_NO_OP) print_source(text, value, source, user);
+    if (value->producer == SM_NO_OP) print_source(text, value, how);
   }
   draws next = {0};
   for (size_t i = 0; i < seg->ops.len; i++) print_record(text, seg, &seg->ops.items[i], &next);
   print_names(text, seg, "drop", is_dropped);
-  if (!print_names(text, seg, "eval", is_result)) sm_text_add(text, "sync\n");
+  if (!print_names(text, seg, how->shows ? "read" : "eval", is_result)) sm_text_add(text, "sync\n");
 }

@@ -183,17 +183,18 @@ static void log_layout(const run *r, const sm_ready_kernel *kernel, const sm_lau
 static smelt_status launch_kernel(const run *r, const sm_ready_kernel *kernel, smelt_error *err) {
   const sm_elementwise_form *form = &kernel->form;
   int64_t steps = r->plan.work_items * (int64_t)r->chains.n;
-  sm_launch launch = {.n_buffers = sm_chains_n_buffers(&r->chains),
-                      .n_sizes = kernel->n_sizes,
-                      .n_scalars = r->chains.trace->scalars.len,
-                      .n_table = r->trace->table.len,
-                      .work_items = r->plan.work_items,
-                      .grain = form->padded || form->threads ? (int64_t)form->width * form->unroll : r->plan.grain,
-                      .padded = form->padded,
-                      .moves = kernel->moves,
-                      .repeats = r->chains.n - 1,
-                      .passes = (int)r->trace->blocks.len,
-                      .cost_ns = sm_elementwise_ns(form, steps, r->operands.read + r->operands.written)};
+  sm_launch launch = {
+      .n_buffers = sm_chains_n_buffers(&r->chains),
+      .n_sizes = kernel->n_sizes,
+      .n_scalars = r->chains.trace->scalars.len,
+      .n_table = r->trace->table.len,
+      .work_items = r->plan.work_items,
+      .grain = form->padded || form->threads ? (int64_t)form->width * form->unroll : r->plan.grain,
+      .padded = form->padded,
+      .moves = kernel->moves,
+      .repeats = r->chains.n - 1,
+      .passes = (int)r->trace->blocks.len,
+      .cost_ns = sm_elementwise_ns(form, steps, r->operands.read + r->operands.written)};
   if (!fill_arguments(r, kernel, &launch)) return sm_error_memory(err, "a launch");
   log_layout(r, kernel, &launch);
   sm_launch_traffic traffic = {r->fuser, r->operands.read, r->operands.written, r->operands.in_place};

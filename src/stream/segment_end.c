@@ -10,13 +10,19 @@
 
 /* --- Detaching: with the lock --------------------------------------------------------- */
 
-/* What is alive now is to be computed, and so are drops by others that come too late. */
-static void mark_live(sm_stream *s) {
-  const sm_segment *seg = &s->segment;
-  for (size_t v = 0; v < seg->values.len; v++) {
-    sm_value *value = &seg->values.items[v];
+void sm_segment_mark_live(sm_stream *s) {
+  for (size_t v = 0; v < s->segment.values.len; v++) {
+    sm_value *value = &s->segment.values.items[v];
     const sm_tensor *t = value->tensor;
     value->live = t && !t->dead;
+  }
+}
+
+/* What is alive now is to be computed, and so are drops by others that come too late. */
+static void schedule_live(sm_stream *s) {
+  sm_segment_mark_live(s);
+  for (size_t v = 0; v < s->segment.values.len; v++) {
+    const sm_value *value = &s->segment.values.items[v];
     if (value->producer != SM_NO_OP && value->live)
       atomic_store_explicit(&((sm_tensor *)value->tensor)->state, SM_SCHEDULED, memory_order_relaxed);
   }
@@ -35,7 +41,7 @@ static void detach(sm_stream *s) {
   sm_segment next = s->job_segment;
   if (s->segment.ops.len)
     add_times(s, &s->segment, (sm_span){"record", "record a segment", s->since, s->recorder});
-  mark_live(s);
+  schedule_live(s);
   s->job_segment = s->segment;
   s->segment = next;
   s->job_epoch = s->epoch++;

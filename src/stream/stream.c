@@ -412,6 +412,16 @@ smelt_status sm_stream_flush(sm_stream *s, smelt_error *err) {
   return SMELT_OK;
 }
 
+smelt_status sm_stream_look(sm_stream *s, void (*look)(void *user, const sm_segment *segment), void *user,
+                            smelt_error *err) {
+  sm_thread *self = sm_stream_enter(s);
+  if (!self) return refuse_reentry(err);
+  sm_segment_mark_live(s);
+  look(user, &s->segment);
+  sm_stream_leave(s, self);
+  return SMELT_OK;
+}
+
 smelt_status sm_stream_seed(sm_stream *s, uint64_t seed) {
   sm_thread *self = sm_stream_enter(s);
   if (!self) return refuse_reentry(NULL);

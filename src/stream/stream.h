@@ -170,6 +170,10 @@ smelt_status sm_stream_check(const sm_tensor *t, smelt_error *err);
 smelt_status sm_stream_flush(sm_stream *s, smelt_error *err);
 /* Waits for the job that runs, if there is one. */
 void sm_stream_await(sm_stream *s);
+/* Shows the current segment, with what is live marked, while nobody changes it. ERR_REENTRANT
+ * from inside a callback. */
+smelt_status sm_stream_look(sm_stream *s, void (*look)(void *user, const sm_segment *segment), void *user,
+                            smelt_error *err);
 /* Starts the random numbers over. */
 smelt_status sm_stream_seed(sm_stream *s, uint64_t seed);
 

@@ -138,6 +138,7 @@ contains 'smelt 0.' --version
 refuses "no command 'evil'" evil
 contains 'usage: smelt eval' eval --help
 refuses '/dev/full: a trace needs a regular file' eval --trace /dev/full 1
+refuses "--emit 'rust': there is only c" run --emit rust x.smt
 refuses '--explain=x: there is only --explain=json' eval --explain=x 1
 contains 'usage: smelt ops' ops --help
 contains 'add(x, y)                            x + y    Sum' ops

@@ -235,5 +235,5 @@ static void check_wrong_calls(smelt_context *ctx) {
 TEST(wrong_calls) { on_every_device(check_wrong_calls); }
 
 TEST_MAIN(CASE(normalizations), CASE(reductions), CASE(group_norm), CASE(cross_entropy),
-          CASE(variance_far_from_zero), CASE(two_results), CASE(two_results_in_one_pass), CASE(second_results_of_failed_calls),
-          CASE(wrong_calls))
+          CASE(variance_far_from_zero), CASE(two_results), CASE(two_results_in_one_pass),
+          CASE(second_results_of_failed_calls), CASE(wrong_calls))

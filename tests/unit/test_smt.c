@@ -421,7 +421,7 @@ TEST(prints_attributes) {
                   1);
   (void)add_moved(&seg, SM_OP_SUM, 9, (smelt_attrs){.dtype = SMELT_I32}, t2, 1);
   CHECK_OK(sm_segment_verify(&seg, &err), err);
-  sm_smt_print(&text, &seg, NULL, NULL);
+  sm_smt_print(&text, &seg, &(sm_smt_writing){0});
   CHECK_CONTAINS(text.data,
                  "t2 = reshape(&t1, shape=[2,3])\n"
                  "t3 = slice(&t2, ranges=[1::-1, 1:3])\n"
@@ -451,7 +451,7 @@ TEST(prints_a_segment) {
   sm_segment_init(&seg, &sm_malloc_allocator);
   sm_text_init(&text, &sm_malloc_allocator);
   build(&seg);
-  sm_smt_print(&text, &seg, elements_of, NULL);
+  sm_smt_print(&text, &seg, &(sm_smt_writing){.source = elements_of});
   CHECK_STR(text.data,
             "smt 1\n"
             "t1 = input f32[2] {1.5, -0.0}\n"
@@ -479,7 +479,7 @@ TEST(prints_without_live_results) {
   sm_text_init(&text, &sm_malloc_allocator);
   sm_operand draw[] = {u64_scalar(3), u64_scalar(1)};
   add_record(&seg, SM_OP_RAND, 9, SMELT_F64, false, draw, 2);
-  sm_smt_print(&text, &seg, NULL, NULL);
+  sm_smt_print(&text, &seg, &(sm_smt_writing){0});
   CHECK_STR(text.data,
             "smt 1\n"
             "seed 1  # this was call 3 after the seed: other numbers\n"

@@ -21,6 +21,7 @@ static const char help[] =
     "  --max-ops N        recorded operations per kernel\n"
     "  --explain[=json]   what ran in which kernels and why, on standard error\n"
     "  --trace FILE       what happens when, for Perfetto (ui.perfetto.dev)\n"
+    "  --emit c           prints the program in C instead\n"
     "  --log CATEGORIES   log lines to print: register,block,launch,... or all\n"
     "\n"
     "Exit status: 0, 2 for a malformed file or wrong arguments, 1 if an expectation\n"
@@ -33,7 +34,8 @@ enum {
   OPTION_LOG,
   OPTION_MODE,
   OPTION_EXPLAIN,
-  OPTION_TRACE
+  OPTION_TRACE,
+  OPTION_EMIT
 };
 
 /* The exit status, or CLI_GO_ON. */
@@ -57,6 +59,10 @@ static int take_option(void *options, char **argv, int answer) {
     case OPTION_TRACE:
       run->trace = optarg;
       return CLI_GO_ON;
+    case OPTION_EMIT:
+      run->emit_c = true;
+      if (!strcmp(optarg, "c")) return CLI_GO_ON;
+      return cli_fail("run", SMELT_ERR_ARGUMENT, "--emit '%s': there is only c", optarg);
     case OPTION_LOG:
       run->log = optarg;
       return CLI_GO_ON;
@@ -80,6 +86,7 @@ static int take_options(smt_run_options *run, int argc, char **argv) {
                                           {"log", required_argument, NULL, OPTION_LOG},
                                           {"explain", optional_argument, NULL, OPTION_EXPLAIN},
                                           {"trace", required_argument, NULL, OPTION_TRACE},
+                                          {"emit", required_argument, NULL, OPTION_EMIT},
                                           {NULL, 0, NULL, 0}};
   int ended = cli_take_options(argc, argv, ":h", options, take_option, run);
   if (ended != CLI_GO_ON || optind + 1 == argc) return ended;
@@ -101,7 +108,7 @@ static int run_path(const char *path, sm_text *text, const smt_run_options *opti
   if (f) (void)fclose(f);
   if (!read) return cli_fail("run", SMELT_ERR_IO, "%s: %s", path, strerror(cause));
   if (text->failed) return cli_fail("run", SMELT_ERR_MEMORY, "%s: out of memory", path);
-  return smt_run(path, text->data, text->len, options);
+  return (options->emit_c ? smt_emit_c : smt_run)(path, text->data, text->len, options);
 }
 
 int cmd_run(int argc, char **argv) {

@@ -439,6 +439,24 @@ static void run_file(runner *r) {
   free(r->bindings);
 }
 
+int smt_emit_c(const char *file, const char *text, size_t n, const smt_run_options *options) {
+  runner r = {.options = options, .file = file, .status = CLI_OK};
+  smelt_error e;
+  sm_text program;
+  smelt_status parsed = sm_smt_parse(&sm_malloc_allocator, text, n, &r.smt, &e);
+  if (parsed != SMELT_OK) {
+    report(&r, NULL, cli_exit_of(parsed), "%s", e.text);
+    return r.status;
+  }
+  sm_text_init(&program, &sm_malloc_allocator);
+  sm_smt_print_c(&program, &r.smt);
+  if (program.failed) report(&r, NULL, CLI_FAILURE, "out of memory");
+  else (void)fputs(program.data, options->out);
+  sm_text_free(&program);
+  sm_smt_free(&r.smt);
+  return r.status;
+}
+
 int smt_run(const char *file, const char *text, size_t n, const smt_run_options *options) {
   runner r = {.options = options, .file = file, .status = CLI_OK};
   smelt_error e;

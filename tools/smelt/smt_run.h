@@ -22,6 +22,7 @@
 
 typedef struct smt_run_options {
   const char *device; /* NULL: the default */
+  bool emit_c;
   bool no_fusion;
   int64_t max_ops; /* 0: as the file says */
   smelt_mode mode; /* default: as the file says */
@@ -31,6 +32,9 @@ typedef struct smt_run_options {
   FILE *out;         /* what the file prints, and the log */
   FILE *err;         /* faults, and the explanation */
 } smt_run_options;
+
+/* Writes the program in C to options->out instead. */
+int smt_emit_c(const char *file, const char *text, size_t n, const smt_run_options *options);
 
 /* Runs `n` bytes of text; `file` is its name in messages. Answers the exit
  * status (cli.h): CLI_WRONG_INPUT for a malformed file or an unknown device. */
