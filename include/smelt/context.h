@@ -46,8 +46,11 @@ typedef struct smelt_context_desc {
   const char *reproduce;   /* a folder for segments that fail, default: SMELT_REPRODUCE */
 } smelt_context_desc;
 
-#define SMELT_CONTEXT_DESC_INIT \
-  { sizeof(smelt_context_desc), 0, SMELT_DEFAULT, 0, 0, 0, 0, 0, 0, 0, 0, SMELT_MODE_DEFAULT, SMELT_DEFAULT, 0, 0 }
+#define SMELT_CONTEXT_DESC_INIT                                                                              \
+  {                                                                                                          \
+    sizeof(smelt_context_desc), 0, SMELT_DEFAULT, 0, 0, 0, 0, 0, 0, 0, 0, SMELT_MODE_DEFAULT, SMELT_DEFAULT, \
+        0, 0                                                                                                 \
+  }
 
 /* Creates a context. `desc` NULL means all defaults. NULL on failure, with the
  * reason in `err` (optional): ERR_ARGUMENT, ERR_DEVICE, ERR_IO (of trace or reproducers), ERR_MEMORY.

@@ -6,12 +6,12 @@
 
 #include "ir/smt.h"
 
-void sm_c_dtype(sm_text *text, smelt_dtype dtype) {
+void sm_c_text_dtype(sm_text *text, smelt_dtype dtype) {
   const char *name = sm_dtype_info_of(dtype)->log;
   sm_text_addf(text, "SMELT_%s", name ? name : "DTYPE_NONE");
 }
 
-const char *sm_c_type(smelt_dtype dtype) {
+const char *sm_c_text_type(smelt_dtype dtype) {
   static const char *const types[SM_DTYPE_LIMIT] = {
 #define DTYPE(id, value, name, ctype, kind, npy) [SMELT_##id] = #ctype,
 #include "smelt/dtype.def"
@@ -41,7 +41,7 @@ static void add_float(sm_text *text, smelt_dtype dtype, const void *element) {
 }
 
 /* As an element of an array of the dtype's C type. */
-void sm_c_element(sm_text *text, smelt_dtype dtype, const void *element) {
+void sm_c_text_element(sm_text *text, smelt_dtype dtype, const void *element) {
   uint16_t bits;
   memcpy(&bits, element, sm_dtype_is_half(dtype) ? sizeof bits : 0);
   if (sm_dtype_is_half(dtype)) sm_text_addf(text, "0x%04x", bits);
@@ -51,7 +51,7 @@ void sm_c_element(sm_text *text, smelt_dtype dtype, const void *element) {
   if (dtype == SMELT_U64) sm_text_add(text, "u");
 }
 
-void sm_c_scalar(sm_text *text, sm_scalar s) {
+void sm_c_text_scalar(sm_text *text, sm_scalar s) {
   static const struct {
     const char *name;
     smelt_dtype dtype;
@@ -62,13 +62,13 @@ void sm_c_scalar(sm_text *text, sm_scalar s) {
   sm_word word;
   (void)sm_scalar_convert(s, forms[s.kind].dtype, &word, NULL);
   sm_text_addf(text, "smelt_scalar_%s(", forms[s.kind].name);
-  sm_c_element(text, forms[s.kind].dtype, &word);
+  sm_c_text_element(text, forms[s.kind].dtype, &word);
   sm_text_add(text, ")");
 }
 
 /* --- Attributes --------------------------------------------------------------------------- */
 
-void sm_c_dims(sm_text *text, int rank, const int64_t *dims) {
+void sm_c_text_dims(sm_text *text, int rank, const int64_t *dims) {
   if (rank <= 0) {
     sm_text_add(text, "NULL");
     return;
@@ -116,15 +116,15 @@ static void add_ranges(sm_text *text, const smelt_attrs *a) {
 }
 
 /* As arguments of the operation's function. */
-void sm_c_attribute(sm_text *text, char letter, const smelt_attrs *a) {
+void sm_c_text_attribute(sm_text *text, char letter, const smelt_attrs *a) {
   switch (letter) {
     case 't':
     case 'd':
-      sm_c_dtype(text, a->dtype);
+      sm_c_text_dtype(text, a->dtype);
       break;
     case 's':
       sm_text_addf(text, "%d, ", a->rank);
-      sm_c_dims(text, a->rank, a->dims);
+      sm_c_text_dims(text, a->rank, a->dims);
       break;
     case 'k':
       sm_text_add(text, a->keepdims ? "true" : "false");
@@ -142,7 +142,7 @@ void sm_c_attribute(sm_text *text, char letter, const smelt_attrs *a) {
     case 'c':
     case 'n':
     case 'e':
-      sm_c_element(text, SMELT_F64, &a->number);
+      sm_c_text_element(text, SMELT_F64, &a->number);
       break;
     default:
       add_axes(text, a);
@@ -152,16 +152,16 @@ void sm_c_attribute(sm_text *text, char letter, const smelt_attrs *a) {
 }
 
 /* All of them, for smelt_call. */
-void sm_c_attrs(sm_text *text, const smelt_attrs *a) {
+void sm_c_text_attrs(sm_text *text, const smelt_attrs *a) {
   sm_text_add(text, "&(smelt_attrs){sizeof(smelt_attrs), ");
-  sm_c_dtype(text, a->dtype);
+  sm_c_text_dtype(text, a->dtype);
   sm_text_addf(text, ", %d, ", a->rank);
-  sm_c_dims(text, a->rank, a->dims);
+  sm_c_text_dims(text, a->rank, a->dims);
   sm_text_add(text, ", ");
   add_axes(text, a);
   sm_text_addf(text, ", %zu, ", a->n_axes);
   add_ranges(text, a);
   sm_text_addf(text, ", %zu, %s, ", a->n_ranges, a->keepdims ? "true" : "false");
-  sm_c_element(text, SMELT_F64, &a->number);
+  sm_c_text_element(text, SMELT_F64, &a->number);
   sm_text_add(text, "}");
 }

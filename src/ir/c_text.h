@@ -7,17 +7,17 @@
 
 #include "ir/op.h"
 
-void sm_c_dtype(sm_text *text, smelt_dtype dtype); /* "SMELT_F32" */
-const char *sm_c_type(smelt_dtype dtype);          /* "float"; "uint16_t" for halves: their bits */
+void sm_c_text_dtype(sm_text *text, smelt_dtype dtype); /* "SMELT_F32" */
+const char *sm_c_text_type(smelt_dtype dtype);          /* "float"; "uint16_t" for halves: their bits */
 /* An element of an array of that type. */
-void sm_c_element(sm_text *text, smelt_dtype dtype, const void *element);
+void sm_c_text_element(sm_text *text, smelt_dtype dtype, const void *element);
 /* "smelt_scalar_f64(0.5)" */
-void sm_c_scalar(sm_text *text, sm_scalar s);
+void sm_c_text_scalar(sm_text *text, sm_scalar s);
 /* "(int64_t[]){2, 3}", "NULL" if there is no axis. */
-void sm_c_dims(sm_text *text, int rank, const int64_t *dims);
+void sm_c_text_dims(sm_text *text, int rank, const int64_t *dims);
 /* An attribute as arguments of an operation's function; all of them as that of
  * smelt_call. */
-void sm_c_attribute(sm_text *text, char letter, const smelt_attrs *a);
-void sm_c_attrs(sm_text *text, const smelt_attrs *a);
+void sm_c_text_attribute(sm_text *text, char letter, const smelt_attrs *a);
+void sm_c_text_attrs(sm_text *text, const smelt_attrs *a);
 
 #endif

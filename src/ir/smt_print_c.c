@@ -32,7 +32,7 @@ static void add_name(const writer *w, uint32_t name) {
 
 static void add_operand(const writer *w, const sm_smt_operand *o) {
   if (o->use == SM_SMT_SCALAR) {
-    sm_c_scalar(w->text, o->scalar);
+    sm_c_text_scalar(w->text, o->scalar);
     return;
   }
   sm_text_add(w->text, o->use == SM_SMT_KEEP ? "smelt_ref(" : "");
@@ -60,7 +60,7 @@ static void add_function_call(const writer *w, const sm_smt_stmt *s) {
   }
   for (const char *letter = row->attrs ? row->attrs : ""; *letter; letter++, separator = ", ") {
     sm_text_add(w->text, separator);
-    sm_c_attribute(w->text, *letter, &s->attrs);
+    sm_c_text_attribute(w->text, *letter, &s->attrs);
   }
   sm_text_add(w->text, ");\n");
 }
@@ -82,7 +82,7 @@ static void add_general_call(const writer *w, const sm_smt_stmt *s) {
   sm_text_addf(w->text, " = smelt_call(ctx, \"%s\", ", sm_op_row_of(s->code)->name);
   add_name(w, s->name);
   sm_text_addf(w->text, "_of, %zu, ", s->n_operands);
-  sm_c_attrs(w->text, &s->attrs);
+  sm_c_text_attrs(w->text, &s->attrs);
   sm_text_add(w->text, ");\n");
 }
 
@@ -103,22 +103,22 @@ static void add_call(const writer *w, const sm_smt_stmt *s) {
 
 static void add_elements(const writer *w, const sm_smt_stmt *s) {
   enum { IN_A_LINE = 8 };
-  sm_text_addf(w->text, "  static const %s ", sm_c_type(s->type.dtype));
+  sm_text_addf(w->text, "  static const %s ", sm_c_text_type(s->type.dtype));
   add_name(w, s->name);
   sm_text_add(w->text, "_data[] = {");
   for (size_t i = 0; i < s->data.n; i++) {
     sm_word word;
     (void)sm_scalar_convert(s->data.items[i], s->type.dtype, &word, NULL);
     sm_text_add(w->text, !i ? "" : i % IN_A_LINE ? ", " : ",\n      ");
-    sm_c_element(w->text, s->type.dtype, &word);
+    sm_c_text_element(w->text, s->type.dtype, &word);
   }
   sm_text_add(w->text, "};\n");
 }
 
 static void add_type(const writer *w, const sm_smt_stmt *s) {
-  sm_c_dtype(w->text, s->type.dtype);
+  sm_c_text_dtype(w->text, s->type.dtype);
   sm_text_addf(w->text, ", %d, ", s->type.rank);
-  sm_c_dims(w->text, s->type.rank, s->type.dims);
+  sm_c_text_dims(w->text, s->type.rank, s->type.dims);
 }
 
 /* From a list, or made by operations that are done before anything is recorded. */
@@ -133,7 +133,7 @@ static void add_source(const writer *w, const sm_smt_stmt *s) {
   }
   bool fill = s->data.fill == SM_SMT_FILL;
   sm_text_add(w->text, fill ? " = made(smelt_full(ctx, " : " = made(iota(ctx, ");
-  if (fill) sm_c_scalar(w->text, s->data.items[0]), sm_text_add(w->text, ", ");
+  if (fill) sm_c_text_scalar(w->text, s->data.items[0]), sm_text_add(w->text, ", ");
   add_type(w, s);
   sm_text_add(w->text, "));\n");
 }
