@@ -13,7 +13,7 @@
 /* Something other than a value, which has to be done. */
 static bool has_effect(const sm_kir_ins *ins) {
   return ins->kind == SM_KIR_STORE || ins->kind == SM_KIR_FOR || ins->kind == SM_KIR_END ||
-         ins->kind == SM_KIR_NEXT;
+         ins->kind == SM_KIR_NEXT || ins->kind == SM_KIR_BARRIER;
 }
 
 /* Backwards, so that what only unused values use is unused. NEXTs keep what they carry. */
@@ -228,6 +228,7 @@ static void add_value(sm_c_printer *p, int32_t i) {
   if (ins->kind == SM_KIR_SIZE) add_size(p, ins->imm.index);
   else if (ins->kind == SM_KIR_SCALAR) add_scalar(p, ins);
   else if (ins->kind == SM_KIR_TABLE) add_table(p, ins);
+  else if (ins->kind == SM_KIR_MEMBER) add(p, p->dialect->member);
   else sm_c_kop(p, i);
   end_statement(p);
 }
@@ -244,6 +245,9 @@ static void add_ins(sm_c_printer *p, int32_t i) {
     case SM_KIR_END:
       p->depth--;
       line(p, "}");
+      break;
+    case SM_KIR_BARRIER:
+      line(p, p->dialect->barrier);
       break;
     case SM_KIR_STORE:
       add_store(p, ins);
@@ -266,17 +270,19 @@ static void add_local(sm_c_printer *p, size_t i) {
   const sm_kir_buffer *b = &p->kernel->buffers.items[i];
   if (!b->local) return;
   indent(p);
+  if (b->shared) add(p, p->dialect->shared);
   sm_c_type(p, b->dtype == SMELT_BOOL ? SMELT_U8 : b->dtype, 1);
   sm_text_addf(p->text, " b%zu[%" PRIu32 "]", i, b->local);
   end_statement(p);
 }
 
-/* The chunk of this thread; one that has none is done. */
+/* The chunk of this thread or group; one that has none is done. */
 static void add_chunk(sm_c_printer *p) {
+  const char *number = p->kernel->threads ? p->dialect->group : p->dialect->thread;
   const char *words = member_access(p), *type = p->form.narrow ? "i32" : "i64";
   p->dtypes[SMELT_I32] = p->dtypes[SMELT_I32] || p->form.narrow;
-  sm_text_addf(p->text, "  if (%s * %sgrain >= %sitems) return;\n", p->dialect->thread, words, words);
-  sm_text_addf(p->text, "  const %s begin = (%s)(%s * %sgrain);\n", type, type, p->dialect->thread, words);
+  sm_text_addf(p->text, "  if (%s * %sgrain >= %sitems) return;\n", number, words, words);
+  sm_text_addf(p->text, "  const %s begin = (%s)(%s * %sgrain);\n", type, type, number, words);
   sm_text_addf(p->text, "  const i64 after = (i64)begin + %sgrain;\n", words);
   sm_text_addf(p->text, "  const %s end = (%s)(after < %sitems ? after : %sitems);\n", type, type, words,
                words);
@@ -349,7 +355,8 @@ static void add_parameters(sm_c_printer *p) {
     sm_text_addf(p->text, ", %su64 const* const table", p->dialect->constant);
     add_binding(p, number);
   }
-  if (p->dialect->builtins) add(p, p->dialect->builtins);
+  const char *builtins = p->kernel->threads ? p->dialect->group_builtins : p->dialect->builtins;
+  if (builtins) add(p, builtins);
 }
 
 /* The entry of C gets its buffers in an array. */
@@ -363,7 +370,8 @@ static void add_c_buffers(sm_c_printer *p) {
 
 static void add_entry(sm_c_printer *p) {
   const sm_dialect *d = p->dialect;
-  if (p->form.group && d->group_entry) sm_text_addf(p->text, d->group_entry, p->form.group);
+  int group = p->kernel->threads ? p->kernel->threads : d->exact_groups ? 0 : p->form.group;
+  if (group && d->group_entry) sm_text_addf(p->text, d->group_entry, group);
   else add(p, d->entry);
   sm_text_addf(p->text, "%s(", p->kernel->name);
   if (d->words) add_parameters(p);
@@ -418,6 +426,8 @@ static smelt_status print(sm_c_printer *p, sm_text *out, smelt_error *err) {
 smelt_status sm_c_family_text(const sm_kir_kernel *kernel, const sm_dialect *dialect, sm_text_form form,
                               sm_text *out, smelt_error *err) {
   sm_kir_kernel primitive;
+  if (kernel->threads && !dialect->group)
+    return sm_error_set(err, SMELT_ERR_UNSUPPORTED, "%s has no groups of threads", dialect->name);
   SM_TRY(sm_kir_expand(kernel, &primitive, err));
   sm_c_printer p = {.kernel = &primitive, .dialect = dialect, .form = form};
   smelt_status status = print(&p, out, err);

@@ -20,6 +20,7 @@ struct sm_dialect {
   const char *float_suffix;               /* of functions of f32 */
   const char *function;                   /* before functions */
   const char *entry, *group_entry;        /* before the kernel's name; %d: the threads of a group */
+  bool exact_groups;                      /* group_entry says how many there are, and not how many at most */
   const char *global, *constant, *shared; /* address spaces */
   const char *vector;                     /* before a vector type; %d is its size in bytes */
   bool wide_access;                       /* vectors are read and written at once where aligned */

@@ -30,7 +30,8 @@ static bool is_exact(const sm_c_printer *p, const sm_kir_ins *ins) {
   int64_t number = ins->imm.constant.I64;
   if (ins->kind == SM_KIR_CONST) return number > INT32_MIN && number <= INT32_MAX;
   if (ins->kind == SM_KIR_FOR || stays_small(ins)) return p->narrow[ins->args[0]] && p->narrow[ins->args[1]];
-  return ins->kind == SM_KIR_SIZE || ins->kind == SM_KIR_CHUNK_BEGIN || ins->kind == SM_KIR_CHUNK_END;
+  return ins->kind == SM_KIR_SIZE || ins->kind == SM_KIR_CHUNK_BEGIN || ins->kind == SM_KIR_CHUNK_END ||
+         ins->kind == SM_KIR_MEMBER;
 }
 
 /* Whether the instruction takes its argument number `a` modulo 2^32. */

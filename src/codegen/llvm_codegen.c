@@ -564,6 +564,7 @@ smelt_status sm_llvm_compile(sm_llvm *llvm, const sm_kir_kernel *kernel, sm_cpu_
                              const sm_allocator *allocator, sm_object *out, sm_text *text, smelt_error *err) {
   if (level == SM_CPU_BASELINE)
     return sm_error_set(err, SMELT_ERR_UNSUPPORTED, "no vector code for this CPU");
+  if (kernel->threads) return sm_error_set(err, SMELT_ERR_UNSUPPORTED, "no code for groups of threads");
   sm_llvm_emitter e = {.llvm = llvm, .kernel = kernel, .level = level};
   LLVMTargetMachineRef machine;
   size_t n_values = kernel->ins.len + kernel->buffers.len;

@@ -36,6 +36,10 @@ static smelt_status evaluate(void *user, const sm_kir_span *buffers, int64_t beg
 static smelt_status evaluate_single(sm_device *device, const sm_kir_kernel *ir, const sm_launch *launch,
                                     smelt_error *err) {
   evaluation e = {ir, launch};
+  int64_t items = launch->work_items, grain = launch->grain;
+  for (int64_t begin = 0; ir->threads && begin < items; begin += grain) /* group by group */
+    SM_TRY(evaluate(&e, launch->buffers, begin, items - begin < grain ? items : begin + grain, err));
+  if (ir->threads) return SMELT_OK;
   int64_t end = launch->padded ? sm_launch_whole(launch) : launch->work_items;
   SM_TRY(evaluate(&e, launch->buffers, 0, end, err));
   return launch->padded ? sm_run_padded_tail(device, ir, launch, evaluate, &e, err) : SMELT_OK;

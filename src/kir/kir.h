@@ -14,6 +14,10 @@
  * memory of one call, of fixed size, undefined at its start. A *streaming*
  * store bypasses the caches.
  *
+ * A kernel with `threads` is for devices that run *groups*: so many threads share a
+ * chunk, and MEMBER, from 0, tells them apart. A *shared* buffer is scratch memory of
+ * the group. At a BARRIER each thread waits for all, and sees what they have stored.
+ *
  * Loops carry values from one round to the next:
  *
  *   %7 = for %0 .. %1 step 1 {
@@ -36,6 +40,9 @@
  *    table entry asks for; vectors come from SPLAT, IOTA, LOAD, GATHER or KOP;
  *  - indices, sizes and loop bounds are i64 of width 1, but those of GATHER, a lane each;
  *  - buffers marked read-only are never stored to;
+ *  - MEMBER, BARRIER and shared buffers are only in kernels with `threads`; the loops around
+ *    a BARRIER have bounds that are the same for all threads: nothing in them comes from MEMBER,
+ *    a buffer or what a loop carries;
  *  - local buffers come after the arguments; streaming stores are contiguous and
  *    go to arguments, and a kernel that has them ends with a FENCE;
  *  - FOR and END match;
@@ -75,6 +82,8 @@ typedef enum sm_kir_kind {
                          beyond the buffer's end; no value */
   SM_KIR_FENCE,       /* streaming stores before it are visible to all after it; no value */
   SM_KIR_GATHER,      /* lane l is buffer[lane l of args[0]] */
+  SM_KIR_MEMBER,      /* the number of this thread in its group, i64 */
+  SM_KIR_BARRIER,     /* all threads of the group are here; no value */
   SM_KIR_KIND_COUNT
 } sm_kir_kind;
 
@@ -101,6 +110,7 @@ typedef struct sm_kir_buffer {
   smelt_dtype dtype;
   bool written;   /* read-only otherwise */
   uint32_t local; /* elements of a local buffer; 0 for an argument */
+  bool shared;    /* a local buffer that the group has together */
 } sm_kir_buffer;
 
 typedef struct sm_kir_kernel {
@@ -109,6 +119,7 @@ typedef struct sm_kir_kernel {
   sm_vec(sm_kir_buffer) buffers;
   sm_vec(smelt_dtype) scalars;
   int n_sizes;
+  int threads; /* of a group; 0: each thread has a chunk of its own */
   sm_vec(sm_kir_ins) ins;
   bool failed; /* memory ran out while building */
 } sm_kir_kernel;
@@ -120,6 +131,7 @@ void sm_kir_init(sm_kir_kernel *k, const sm_allocator *allocator);
 void sm_kir_free(sm_kir_kernel *k);
 int sm_kir_add_buffer(sm_kir_kernel *k, smelt_dtype dtype, bool written);
 int sm_kir_add_local(sm_kir_kernel *k, smelt_dtype dtype, uint32_t elements);
+int sm_kir_add_shared(sm_kir_kernel *k, smelt_dtype dtype, uint32_t elements);
 int sm_kir_add_scalar(sm_kir_kernel *k, smelt_dtype dtype); /* the argument, not a value */
 int sm_kir_add_size(sm_kir_kernel *k);
 
@@ -145,6 +157,8 @@ void sm_kir_store(sm_kir_kernel *k, int buffer, int32_t index, int32_t stride, i
 void sm_kir_stream(sm_kir_kernel *k, int buffer, int32_t index, int32_t value);
 void sm_kir_prefetch(sm_kir_kernel *k, int buffer, int32_t index, int width);
 void sm_kir_fence(sm_kir_kernel *k);
+int32_t sm_kir_member(sm_kir_kernel *k);
+void sm_kir_barrier(sm_kir_kernel *k);
 
 /* ERR_MEMORY if building ran out of memory. */
 smelt_status sm_kir_built(const sm_kir_kernel *k, smelt_error *err);
@@ -154,7 +168,7 @@ smelt_status sm_kir_finish(sm_kir_kernel *k, smelt_error *err);
 /* --- Reading ------------------------------------------------------------------ */
 static inline bool sm_kir_defines_value(const sm_kir_ins *ins) {
   return ins->kind != SM_KIR_END && ins->kind != SM_KIR_NEXT && ins->kind != SM_KIR_STORE &&
-         ins->kind != SM_KIR_PREFETCH && ins->kind != SM_KIR_FENCE;
+         ins->kind != SM_KIR_PREFETCH && ins->kind != SM_KIR_FENCE && ins->kind != SM_KIR_BARRIER;
 }
 /* Whether it reads, writes or asks for elements of its buffer. */
 static inline bool sm_kir_accesses(const sm_kir_ins *ins) {
@@ -203,7 +217,7 @@ typedef struct sm_kir_call {
   const int64_t *sizes;
   const sm_word *scalars; /* the arguments, then the table */
   int64_t n_table;
-  int64_t begin, end; /* the chunk */
+  int64_t begin, end; /* the chunk, of a group if the kernel has `threads` */
   bool streaming;     /* what goes to arguments, vector by vector, bypasses the caches */
 } sm_kir_call;
 

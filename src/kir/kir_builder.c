@@ -28,12 +28,17 @@ static int pushed(sm_kir_kernel *k, bool ok, size_t len) {
 }
 
 int sm_kir_add_buffer(sm_kir_kernel *k, smelt_dtype dtype, bool written) {
-  bool ok = sm_vec_push(k->allocator, &k->buffers, (sm_kir_buffer){dtype, written, 0});
+  bool ok = sm_vec_push(k->allocator, &k->buffers, (sm_kir_buffer){dtype, written, 0, false});
   return pushed(k, ok, k->buffers.len);
 }
 
 int sm_kir_add_local(sm_kir_kernel *k, smelt_dtype dtype, uint32_t elements) {
-  bool ok = sm_vec_push(k->allocator, &k->buffers, (sm_kir_buffer){dtype, true, elements});
+  bool ok = sm_vec_push(k->allocator, &k->buffers, (sm_kir_buffer){dtype, true, elements, false});
+  return pushed(k, ok, k->buffers.len);
+}
+
+int sm_kir_add_shared(sm_kir_kernel *k, smelt_dtype dtype, uint32_t elements) {
+  bool ok = sm_vec_push(k->allocator, &k->buffers, (sm_kir_buffer){dtype, true, elements, true});
   return pushed(k, ok, k->buffers.len);
 }
 
@@ -198,6 +203,12 @@ void sm_kir_fence(sm_kir_kernel *k) {
   (void)add(k, make_leaf(SM_KIR_FENCE, (sm_kir_type){SMELT_DTYPE_NONE, 0}));
 }
 
+int32_t sm_kir_member(sm_kir_kernel *k) { return add(k, make_leaf(SM_KIR_MEMBER, i64_type)); }
+
+void sm_kir_barrier(sm_kir_kernel *k) {
+  (void)add(k, make_leaf(SM_KIR_BARRIER, (sm_kir_type){SMELT_DTYPE_NONE, 0}));
+}
+
 int32_t sm_kir_copy(sm_kir_kernel *k, const sm_kir_ins *ins, const int32_t *renamed) {
   sm_kir_ins copy = *ins;
   for (int a = 0; a < SM_KIR_ARGS; a++) {
@@ -210,6 +221,7 @@ void sm_kir_copy_signature(const sm_kir_kernel *in, sm_kir_kernel *out) {
   sm_kir_init(out, in->allocator);
   memcpy(out->name, in->name, sizeof out->name);
   out->n_sizes = in->n_sizes;
+  out->threads = in->threads;
   for (size_t i = 0; i < in->buffers.len; i++) {
     bool ok = sm_vec_push(out->allocator, &out->buffers, in->buffers.items[i]);
     (void)pushed(out, ok, out->buffers.len);

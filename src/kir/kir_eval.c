@@ -85,6 +85,7 @@ typedef struct machine {
   const sm_kir_kernel *k;
   const sm_kir_call *call;
   smelt_error *err;
+  int32_t member; /* of its group */
   int32_t pc;
   unsigned char **values; /* where each instruction's value is */
   loop *loops;
@@ -358,6 +359,9 @@ static smelt_status run_ins(machine *m, const sm_kir_ins *ins) {
     case SM_KIR_CHUNK_END:
       set_i64(m, m->pc, m->call->end);
       break;
+    case SM_KIR_MEMBER:
+      set_i64(m, m->pc, m->member);
+      break;
     case SM_KIR_FOR:
       run_for(m, ins);
       break;
@@ -389,6 +393,7 @@ static smelt_status run_ins(machine *m, const sm_kir_ins *ins) {
       return run_store(m, ins);
     case SM_KIR_PREFETCH:
     case SM_KIR_FENCE:
+    case SM_KIR_BARRIER:
       break;
     case SM_KIR_KIND_COUNT:
       break;
@@ -396,12 +401,57 @@ static smelt_status run_ins(machine *m, const sm_kir_ins *ins) {
   return SMELT_OK;
 }
 
+/* To the next BARRIER, or to the end. */
+static smelt_status run_on(machine *m) {
+  smelt_status status = SMELT_OK;
+  int32_t n = (int32_t)m->k->ins.len;
+  for (bool waits = false; status == SMELT_OK && m->pc < n && !waits; m->pc++) {
+    const sm_kir_ins *ins = &m->k->ins.items[m->pc];
+    waits = ins->kind == SM_KIR_BARRIER;
+    status = run_ins(m, ins);
+  }
+  return status;
+}
+
+/* --- Groups: a machine a thread --------------------------------------------------------- */
+
+/* Shared buffers are those of the first. */
+static void share_buffers(const machine *first, machine *m) {
+  for (size_t i = 0; i < m->k->buffers.len; i++) {
+    if (m->k->buffers.items[i].shared) m->buffers[i] = first->buffers[i];
+  }
+}
+
+/* All from BARRIER to BARRIER: they come to the same ones. */
+static smelt_status run_together(machine *threads, int n) {
+  smelt_status status = SMELT_OK;
+  while (status == SMELT_OK && threads->pc < (int32_t)threads->k->ins.len) {
+    for (int t = 0; t < n && status == SMELT_OK; t++) status = run_on(&threads[t]);
+  }
+  return status;
+}
+
+static smelt_status run_group(const machine *one, smelt_error *err) {
+  int n = one->k->threads, opened = 0;
+  machine *threads = sm_calloc(one->k->allocator, (size_t)n, sizeof *threads);
+  smelt_status status = threads ? SMELT_OK : sm_error_memory(err, "the threads of a kernel");
+  for (; opened < n && status == SMELT_OK; opened += status == SMELT_OK) {
+    threads[opened] = *one;
+    threads[opened].member = opened;
+    status = machine_open(&threads[opened]);
+    if (status == SMELT_OK) share_buffers(threads, &threads[opened]);
+  }
+  if (status == SMELT_OK) status = run_together(threads, n);
+  while (opened > 0) machine_close(&threads[--opened]);
+  sm_free(one->k->allocator, threads, (size_t)n * sizeof *threads);
+  return status;
+}
+
 smelt_status sm_kir_run(const sm_kir_program *p, const sm_kir_call *call, smelt_error *err) {
   machine m = {.program = p, .k = p->k, .call = call, .err = err};
+  if (p->k->threads) return run_group(&m, err);
   SM_TRY(machine_open(&m));
-  smelt_status status = SMELT_OK;
-  int32_t n = (int32_t)p->k->ins.len;
-  for (; status == SMELT_OK && m.pc < n; m.pc++) status = run_ins(&m, &p->k->ins.items[m.pc]);
+  smelt_status status = run_on(&m);
   if (call->streaming) sm_fence_streaming();
   machine_close(&m);
   return status;

@@ -22,6 +22,7 @@ static bool is_fixed(const hoister *h, const sm_kir_ins *ins) {
     case SM_KIR_SCALAR:
     case SM_KIR_CHUNK_BEGIN:
     case SM_KIR_CHUNK_END:
+    case SM_KIR_MEMBER:
       return true;
     case SM_KIR_SPLAT:
     case SM_KIR_KOP:

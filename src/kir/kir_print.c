@@ -27,14 +27,16 @@ static void print_signature(sm_text *text, const sm_kir_kernel *k) {
   for (size_t i = 0; i < k->buffers.len; i++, comma = ", ") {
     sm_kir_buffer b = k->buffers.items[i];
     sm_text_addf(text, "%sb%zu %s", comma, i, smelt_dtype_name(b.dtype));
-    if (b.local) sm_text_addf(text, "[%" PRIu32 "] local", b.local);
+    if (b.local) sm_text_addf(text, "[%" PRIu32 "] %s", b.local, b.shared ? "shared" : "local");
     else if (b.written) sm_text_add(text, " written");
   }
   for (int i = 0; i < k->n_sizes; i++, comma = ", ") sm_text_addf(text, "%sn%d", comma, i);
   for (size_t i = 0; i < k->scalars.len; i++, comma = ", ") {
     sm_text_addf(text, "%ss%zu %s", comma, i, smelt_dtype_name(k->scalars.items[i]));
   }
-  sm_text_add(text, ") {\n");
+  sm_text_add(text, ")");
+  if (k->threads) sm_text_addf(text, " threads %d", k->threads);
+  sm_text_add(text, " {\n");
 }
 
 /* " f32" or " f32x16". */
@@ -99,6 +101,12 @@ static void print_ins(sm_text *text, const sm_kir_ins *ins) {
       break;
     case SM_KIR_CHUNK_END:
       sm_text_add(text, "chunk_end");
+      break;
+    case SM_KIR_MEMBER:
+      sm_text_add(text, "member");
+      break;
+    case SM_KIR_BARRIER:
+      sm_text_add(text, "barrier");
       break;
     case SM_KIR_FOR:
       sm_text_addf(text, "for %%%" PRId32 " .. %%%" PRId32, ins->args[0], ins->args[1]);

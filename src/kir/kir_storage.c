@@ -49,12 +49,12 @@ static void count_lanes(placement *p) {
   }
 }
 
-/* From the end, so that the next STORE is known. */
+/* From the end, so that the next STORE, or BARRIER, behind which others have stored, is known. */
 static void find_views(placement *p) {
   int32_t next_store = INT32_MAX;
   for (int32_t i = (int32_t)p->k->ins.len - 1; i >= 0; i--) {
     const sm_kir_ins *ins = &p->k->ins.items[i];
-    if (ins->kind == SM_KIR_STORE) next_store = i;
+    if (ins->kind == SM_KIR_STORE || ins->kind == SM_KIR_BARRIER) next_store = i;
     p->places[i].view = ins->kind == SM_KIR_LOAD && ins->args[1] == SM_KIR_NONE && p->last[i] < next_store;
   }
 }

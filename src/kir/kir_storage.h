@@ -11,7 +11,7 @@
  * Two kinds of values need less. A *uniform* one, which is the same in more than
  * SM_KOP_BLOCK lanes (a SPLAT, or what is computed of SPLATs alone), keeps
  * SM_KOP_BLOCK of them. A *view* is a LOAD that stays where the buffer has it,
- * because nothing is stored anywhere before its last use. */
+ * because nothing is stored anywhere, and no other thread goes on, before its last use. */
 #ifndef SM_KIR_KIR_STORAGE_H
 #define SM_KIR_KIR_STORAGE_H
 

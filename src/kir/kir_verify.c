@@ -19,6 +19,7 @@ typedef struct verifier {
   int32_t at;            /* the instruction under check */
   const sm_kir_ins *ins; /* the same */
   bool *open;
+  bool *uniform; /* the same for all threads of a group */
   int32_t ended;
   smelt_error *err;
 } verifier;
@@ -181,6 +182,38 @@ static smelt_status check_all_carried(const verifier *v, int32_t loop) {
   return kind_at(v, first - 1) == SM_KIR_NEXT ? fault(v, "there are more NEXTs than CARRYs") : SMELT_OK;
 }
 
+/* --- Groups ------------------------------------------------------------------------ */
+static bool is_uniform(const verifier *v) {
+  switch (v->ins->kind) {
+    case SM_KIR_MEMBER:
+    case SM_KIR_LOAD:
+    case SM_KIR_GATHER:
+    case SM_KIR_CARRY:
+    case SM_KIR_RESULT:
+      return false;
+    default:
+      break;
+  }
+  for (int a = 0; a < SM_KIR_ARGS; a++) {
+    if (v->ins->args[a] != SM_KIR_NONE && !v->uniform[v->ins->args[a]]) return false;
+  }
+  return true;
+}
+
+static smelt_status check_group(const verifier *v) {
+  return v->k->threads > 0 ? SMELT_OK : fault(v, "the kernel is not run by groups");
+}
+
+/* All threads of a group come to it equally often. */
+static smelt_status check_barrier(const verifier *v) {
+  SM_TRY(check_group(v));
+  SM_TRY(expect_type(v, no_type));
+  for (int32_t loop = innermost_for(v, v->at); loop != SM_KIR_NONE; loop = innermost_for(v, loop)) {
+    if (!v->uniform[loop]) return fault(v, "the loop %%%" PRId32 " is not the same for all threads", loop);
+  }
+  return SMELT_OK;
+}
+
 static smelt_status check_end(verifier *v) {
   SM_TRY(expect_type(v, no_type));
   int32_t loop = innermost_for(v, v->at);
@@ -318,6 +351,13 @@ static smelt_status check_ins(verifier *v) {
     case SM_KIR_FENCE:
       SM_TRY(expect_type(v, no_type));
       return check_unused(v, 0);
+    case SM_KIR_MEMBER:
+      SM_TRY(check_group(v));
+      SM_TRY(expect_type(v, i64_type));
+      return check_unused(v, 0);
+    case SM_KIR_BARRIER:
+      SM_TRY(check_barrier(v));
+      return check_unused(v, 0);
     default:
       return fault(v, "there is no kind %u", (unsigned)v->ins->kind);
   }
@@ -329,6 +369,7 @@ static smelt_status check_code(verifier *v) {
     v->ins = &v->k->ins.items[v->at];
     SM_TRY(check_ins(v));
     v->open[v->at] = true;
+    v->uniform[v->at] = is_uniform(v);
   }
   v->at = innermost_for(v, n);
   return v->at == SM_KIR_NONE ? SMELT_OK : fault(v, "FOR without END");
@@ -353,6 +394,12 @@ static smelt_status check_signature(const sm_kir_kernel *k, smelt_error *err) {
                           k->name, i);
     }
   }
+  if (k->threads < 0)
+    return sm_error_set(err, SMELT_ERR_INTERNAL, "kernel %s has %d threads", k->name, k->threads);
+  for (size_t i = 0; i < k->buffers.len; i++) {
+    if (k->buffers.items[i].shared && (!k->threads || !k->buffers.items[i].local))
+      return sm_error_set(err, SMELT_ERR_INTERNAL, "kernel %s, buffer %zu: no group shares it", k->name, i);
+  }
   for (size_t i = 0; i < k->scalars.len; i++) {
     SM_TRY(check_argument(k, "scalar", i, k->scalars.items[i], err));
   }
@@ -362,10 +409,10 @@ static smelt_status check_signature(const sm_kir_kernel *k, smelt_error *err) {
 smelt_status sm_kir_verify(const sm_kir_kernel *k, smelt_error *err) {
   SM_TRY(check_signature(k, err));
   SM_TRY(check_fenced(k, err));
-  bool *open = sm_calloc(k->allocator, k->ins.len, sizeof *open);
+  bool *open = sm_calloc(k->allocator, k->ins.len, 2 * sizeof *open);
   if (!open) return sm_error_memory(err, "verifying a kernel");
-  verifier v = {.k = k, .open = open, .ended = SM_KIR_NONE, .err = err};
+  verifier v = {.k = k, .open = open, .uniform = open + k->ins.len, .ended = SM_KIR_NONE, .err = err};
   smelt_status status = check_code(&v);
-  sm_free(k->allocator, open, k->ins.len * sizeof *open);
+  sm_free(k->allocator, open, k->ins.len * 2 * sizeof *open);
   return status;
 }
