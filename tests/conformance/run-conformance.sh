@@ -1,16 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# run-conformance.sh PATH_TO_SMELT TEST_PROGRAM...
+# run-conformance.sh PATH_TO_SMELT TEST_PROGRAM... [--long TEST_PROGRAM...]
 #
 # Runs what every device must stand on the device that SMELT_TEST_DEVICE names (default:
 # opencl): the golden files, and programs that use the default device. They compare with
-# `ref` or with values written down, so a new driver needs no new test. Skipped, with the
-# reason, where there is no such device.
+# `ref` or with values written down, so a new driver needs no new test. Those after --long
+# run only if SMELT_TEST_DEVICE is set. Skipped, with the reason, where there is no such device.
 # The last line is "N passed, N failed"; the exit status is 1 if any failed.
 set -euo pipefail
 smelt=$1
-programs=("${@:2}")
 device=${SMELT_TEST_DEVICE:-opencl}
 export SMELT_DEVICE=$device
 
@@ -36,8 +35,13 @@ count() {
   ((f == 0 && status == 0)) || printf '%s\n' "$output"
 }
 
+shift
 count golden "$(dirname "$0")/../golden/run-golden.sh" "$smelt" "$device"
-for program in "${programs[@]}"; do
+for program in "$@"; do
+  if [[ $program == --long ]]; then
+    [[ -n ${SMELT_TEST_DEVICE:-} ]] || break
+    continue
+  fi
   # shellcheck disable=SC2086 # a program and its arguments
   count "$(basename "${program%% *}")" $program
 done

@@ -109,7 +109,8 @@ TEST(wrapped_memory_is_given_back_once) {
   int freed = 0;
   smelt_context *ctx = open_context();
   smelt_tensor *t = wrapped(ctx, data, 4, &freed);
-  CHECK_I64(counters_of(ctx).live_bytes, 0);
+  uint64_t copied = counters_of(ctx).live_bytes; /* by devices with memory of their own */
+  CHECK(copied == 0 || copied == sizeof data);
   smelt_tensor *r = smelt_ref(t);
   smelt_drop(t);
   CHECK_I64(freed, 0);
