@@ -39,6 +39,13 @@ static void line(sm_c_printer *p, const char *s) {
   add(p, "\n");
 }
 
+/* Before a statement about lane l. */
+static void add_lanes(sm_c_printer *p, int width) {
+  if (width == 1) return;
+  sm_text_addf(p->text, "LANES(%d) ", width);
+  p->lanes = true;
+}
+
 /* "const f32 v7 = ", or "f32x4 v7; LANES(4) v7.l[l] = "; the expression and its end follow. */
 static void begin_value(sm_c_printer *p, int32_t i, bool constant) {
   sm_kir_type type = p->kernel->ins.items[i].type;
@@ -46,7 +53,11 @@ static void begin_value(sm_c_printer *p, int32_t i, bool constant) {
   if (type.width == 1 && constant) add(p, "const ");
   sm_c_type(p, sm_c_dtype(p, i), type.width);
   sm_text_addf(p->text, " v%" PRId32, i);
-  if (type.width > 1) sm_text_addf(p->text, "; LANES(%d) v%" PRId32 ".l[l]", type.width, i);
+  if (type.width > 1) {
+    add(p, "; ");
+    add_lanes(p, type.width);
+    sm_text_addf(p->text, "v%" PRId32 ".l[l]", i);
+  }
   add(p, " = ");
 }
 
@@ -80,7 +91,7 @@ static bool is_wide(const sm_c_printer *p, const sm_kir_ins *ins) {
 static void add_wide_load(sm_c_printer *p, int32_t i) {
   const sm_kir_ins *ins = &p->kernel->ins.items[i];
   sm_c_vector *vector = sm_c_vector_of(p, ins->type);
-  if (vector) vector->read = true;
+  if (vector) vector->read = p->lanes = true;
   indent(p);
   add(p, "const ");
   sm_c_type(p, ins->type.dtype, ins->type.width);
@@ -105,7 +116,7 @@ static void add_load(sm_c_printer *p, int32_t i) {
 
 static void add_wide_store(sm_c_printer *p, const sm_kir_ins *ins) {
   sm_c_vector *vector = sm_c_vector_of(p, ins->type);
-  if (vector) vector->written = true;
+  if (vector) vector->written = p->lanes = true;
   indent(p);
   add(p, "write_");
   sm_c_type(p, ins->type.dtype, ins->type.width);
@@ -121,7 +132,7 @@ static void add_store(sm_c_printer *p, const sm_kir_ins *ins) {
     return;
   }
   indent(p);
-  if (ins->type.width > 1) sm_text_addf(p->text, "LANES(%d) ", ins->type.width);
+  add_lanes(p, ins->type.width);
   add_element(p, ins);
   add(p, " = ");
   sm_c_value(p, ins->args[2]);
@@ -212,7 +223,7 @@ static void add_nexts(sm_c_printer *p, int32_t first) {
     const char *lane = ins->type.width > 1 ? ".l[l]" : "";
     if (ins->args[0] == ins->args[1]) continue;
     indent(p);
-    if (ins->type.width > 1) sm_text_addf(p->text, "LANES(%d) ", ins->type.width);
+    add_lanes(p, ins->type.width);
     sm_text_addf(p->text, "v%" PRId32 "%s = ", ins->args[0], lane);
     if (is_overwritten(p, ins->args[1], i)) sm_text_addf(p->text, "v%" PRId32 "%s", i, lane);
     else sm_c_value(p, ins->args[1]);

@@ -36,6 +36,7 @@ typedef struct sm_c_printer {
   uint64_t functions; /* bit i: function i of c_family_functions.c */
   bool dtypes[SM_DTYPE_LIMIT];
   sm_vec(sm_c_vector) vectors;
+  bool lanes;          /* there are loops over lanes */
   const char *missing; /* what the dialect does not have; NULL: nothing so far */
   bool failed;         /* memory ran out */
 } sm_c_printer;

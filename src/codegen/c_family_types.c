@@ -66,14 +66,6 @@ static void add_write(sm_c_printer *p, const sm_c_vector *v) {
   sm_text_addf(p->text, "  else LANES(%d) p[l] = v.l[l];\n}\n", width);
 }
 
-/* Whether something is done lane by lane: with a vector, or a number that is stored as one. */
-static bool has_lanes(const sm_kir_kernel *k) {
-  for (size_t i = 0; i < k->ins.len; i++) {
-    if (k->ins.items[i].type.width > 1) return true;
-  }
-  return false;
-}
-
 void sm_c_types(sm_c_printer *p) {
   for (int i = 0; i < SM_DTYPE_LIMIT; i++) {
     const char *type = p->dialect->types[i];
@@ -81,7 +73,7 @@ void sm_c_types(sm_c_printer *p) {
       sm_text_addf(p->text, "typedef %s %s;\n", type, smelt_dtype_name((smelt_dtype)i));
   }
   for (size_t i = 0; i < p->vectors.len; i++) add_vector(p, &p->vectors.items[i]);
-  if (has_lanes(p->kernel))
+  if (p->lanes)
     sm_text_addf(p->text, "#define LANES(n) %sfor (int l = 0; l < (n); l++)\n", p->dialect->unroll);
   for (size_t i = 0; i < p->vectors.len; i++) {
     if (p->vectors.items[i].read) add_read(p, &p->vectors.items[i]);

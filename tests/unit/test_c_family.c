@@ -46,6 +46,23 @@ TEST(length_does_not_grow_with_the_width) {
   for (size_t d = 0; d < sizeof names / sizeof names[0]; d++) compare_lengths(sm_dialect_find(names[d]));
 }
 
+/* Also where no value is a vector. */
+TEST(loops_over_lanes_are_defined) {
+  static const char *const names[] = {"cuda", "hip", "opencl", "msl", "c"};
+  for (size_t d = 0; d < sizeof names / sizeof names[0]; d++) {
+    sm_kir_kernel k;
+    sm_kir_init(&k, &sm_malloc_allocator);
+    sm_kir_add_buffer(&k, SMELT_F32, true);
+    int32_t zero = sm_kir_i64(&k, 0), one = sm_kir_const(&k, SMELT_F32, (sm_word){.F32 = 1});
+    sm_kir_store(&k, 0, zero, SM_KIR_NONE, sm_kir_splat(&k, one, 4));
+    sm_text text = text_of(&k, sm_dialect_find(names[d]), (sm_text_form){0});
+    CHECK_CONTAINS(text.data, "#define LANES(n)");
+    CHECK_CONTAINS(text.data, "LANES(4) b0[");
+    sm_text_free(&text);
+    sm_kir_free(&k);
+  }
+}
+
 /* The same kernel is the same text; 32-bit indices leave no 64-bit arithmetic in it. */
 TEST(indices_of_32_bits) {
   sm_kir_kernel k;
@@ -63,4 +80,5 @@ TEST(indices_of_32_bits) {
   sm_kir_free(&k);
 }
 
-TEST_MAIN(CASE(metal_has_no_f64), CASE(length_does_not_grow_with_the_width), CASE(indices_of_32_bits))
+TEST_MAIN(CASE(metal_has_no_f64), CASE(length_does_not_grow_with_the_width),
+          CASE(loops_over_lanes_are_defined), CASE(indices_of_32_bits))
