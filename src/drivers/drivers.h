@@ -2,12 +2,11 @@
  *
  * The drivers of this build, in the order in which they are listed.
  *
- * `cpu` runs kernel IR on host memory. `opencl` runs it on any device that OpenCL has,
- * if there is one. `null` takes any device profile, compiles nothing and records
- * launches, so that plans and kernels of every target can be looked at on any
- * machine; its tensors read as zeros. `ref` runs operation records by naive
- * loops, without plan, trace or kernel IR: it is the judge that shares none of
- * their code. */
+ * `cpu` runs kernel IR on host memory. `cuda` runs it on NVIDIA's devices,
+ * `opencl` on any device that OpenCL has, if there is one. `null` takes any device profile, compiles nothing
+ * and records launches, so that plans and kernels of every target can be looked at on any machine; its
+ * tensors read as zeros. `ref` runs operation records by naive loops, without plan, trace or kernel IR: it is
+ * the judge that shares none of their code. */
 #ifndef SM_DRIVERS_DRIVERS_H
 #define SM_DRIVERS_DRIVERS_H
 
@@ -15,6 +14,7 @@
 #include "rt/device.h"
 
 extern const sm_driver sm_driver_cpu;
+extern const sm_driver sm_driver_cuda;
 extern const sm_driver sm_driver_null;
 extern const sm_driver sm_driver_opencl;
 extern const sm_driver sm_driver_ref;

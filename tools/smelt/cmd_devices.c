@@ -6,6 +6,7 @@
 
 #include "cli.h"
 #include "commands.h"
+#include "drivers/cuda_state.h"
 #include "drivers/drivers.h"
 #include "drivers/opencl_state.h"
 
@@ -30,17 +31,18 @@ static int print_cpu(void) {
   return CLI_OK;
 }
 
-static void print_opencl(void) {
+static void print_described(void (*describe)(sm_text *text)) {
   sm_text text;
   sm_text_init(&text, &sm_malloc_allocator);
-  sm_opencl_describe(&text);
+  describe(&text);
   if (!text.failed) fputs(text.data, stdout);
   sm_text_free(&text);
 }
 
 static int list(void) {
   int status = print_cpu();
-  print_opencl();
+  print_described(sm_cuda_describe);
+  print_described(sm_opencl_describe);
   puts("ref              operation records one by one, by naive loops; nothing is fused");
   for (int i = 0; sm_null_profiles[i].name; i++) {
     const sm_profile *p = &sm_null_profiles[i];
