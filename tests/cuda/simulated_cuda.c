@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A libcuda and a libnvrtc for machines that have neither: the functions of cuda.def on host
+ * memory. "NVRTC" has g++ make a shared library of a text (cuda_words.h stands for the language);
+ * its "cubin" is that library's path. Kernels run at once, thread by thread, so one that
+ * waits at barriers is refused.
+ *
+ * What a test sees of the driver (opening, arguments, memory, errors) is as with a
+ * device; SIMULATED_CUDA=none is a machine without one, and memory is limited to
+ * SIMULATED_CUDA_BYTES. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "drivers/cuda_library.h"
+
+#define EXPORT __attribute__((visibility("default")))
+#define CUDA(name, parameters) EXPORT CUresult name parameters;
+#define NVRTC(name, parameters) EXPORT nvrtcResult name parameters;
+#include "drivers/cuda.def"
+
+typedef void run_grid_fn(unsigned blocks, unsigned threads, void **arguments);
+
+/* --- Devices ------------------------------------------------------------------------------ */
+
+CUresult cuInit(unsigned flags) {
+  const char *kind = getenv("SIMULATED_CUDA");
+  return flags || (kind && strcmp(kind, "none") == 0) ? CUDA_ERROR_NO_DEVICE : CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetCount(int *n) { return *n = 1, CUDA_SUCCESS; }
+
+CUresult cuDeviceGet(CUdevice *device, int number) {
+  *device = 7;
+  return number == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
+CUresult cuDeviceGetName(char *name, int size, CUdevice device) {
+  (void)device, (void)snprintf(name, (size_t)size, "a simulation");
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetAttribute(int *value, int which, CUdevice device) {
+  (void)device;
+  *value = which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR   ? 9
+           : which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? 0
+                                                                   : 1;
+  return CUDA_SUCCESS;
+}
+
+static size_t most_bytes(void) {
+  const char *bytes = getenv("SIMULATED_CUDA_BYTES");
+  return bytes ? (size_t)strtoull(bytes, NULL, 10) : (size_t)1 << 32;
+}
+
+CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device) {
+  return (void)device, *bytes = most_bytes(), CUDA_SUCCESS;
+}
+
+/* --- Contexts: one, which has to be current ------------------------------------------------- */
+
+static char context, stream, pool; /* whose addresses are handles */
+static _Thread_local int entered;
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext *out, CUdevice device) {
+  return (void)device, *out = (CUcontext)(void *)&context, CUDA_SUCCESS;
+}
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) { return (void)device, CUDA_SUCCESS; }
+CUresult cuCtxPushCurrent_v2(CUcontext c) {
+  return entered++, c == (void *)&context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+CUresult cuCtxPopCurrent_v2(CUcontext *out) {
+  return *out = (CUcontext)(void *)&context, entered-- > 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+static CUresult check(CUstream s) {
+  return entered == 1 && s == (void *)&stream ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+CUresult cuStreamCreate(CUstream *out, unsigned flags) {
+  return (void)flags, *out = (CUstream)(void *)&stream, check(*out);
+}
+CUresult cuStreamDestroy_v2(CUstream s) { return check(s); }
+CUresult cuStreamSynchronize(CUstream s) { return check(s); }
+
+/* --- Memory: blocks that know their size --------------------------------------------------------- */
+
+static atomic_size_t used;
+enum { HEAD = 64 };
+
+CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *out, CUdevice device) {
+  return (void)device, *out = (CUmemoryPool)(void *)&pool, CUDA_SUCCESS;
+}
+CUresult cuMemPoolSetAttribute(CUmemoryPool p, int which, void *value) {
+  return (void)p, (void)which, (void)value, CUDA_SUCCESS;
+}
+CUresult cuMemPoolTrimTo(CUmemoryPool p, size_t bytes) { return (void)p, (void)bytes, CUDA_SUCCESS; }
+
+CUresult cuMemAllocAsync(CUdeviceptr *out, size_t bytes, CUstream s) {
+  if (check(s) != CUDA_SUCCESS) return CUDA_ERROR_INVALID_CONTEXT;
+  if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  unsigned char *block = bytes > most_bytes() - atomic_load(&used)
+                             ? NULL
+                             : aligned_alloc(HEAD, (bytes + 2 * HEAD - 1) / HEAD * HEAD);
+  if (!block) return CUDA_ERROR_OUT_OF_MEMORY;
+  memcpy(block, &bytes, sizeof bytes);
+  memset(block + HEAD, 0xa5, bytes);
+  atomic_fetch_add(&used, bytes);
+  *out = (CUdeviceptr)(uintptr_t)(block + HEAD);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemFreeAsync(CUdeviceptr address, CUstream s) {
+  unsigned char *block = (unsigned char *)(uintptr_t)address - HEAD;
+  size_t bytes;
+  memcpy(&bytes, block, sizeof bytes);
+  atomic_fetch_sub(&used, bytes);
+  free(block);
+  return check(s);
+}
+
+CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CUstream s) {
+  memcpy((void *)(uintptr_t)to, from, bytes);
+  return check(s);
+}
+
+CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUstream s) {
+  memcpy(to, (const void *)(uintptr_t)from, bytes);
+  return check(s);
+}
+
+/* --- Kernels ------------------------------------------------------------------------------------------ */
+
+CUresult cuModuleLoadData(CUmodule *out, const void *image) {
+  *out = dlopen(image, RTLD_NOW | RTLD_LOCAL);
+  return !*out ? CUDA_ERROR_INVALID_IMAGE : entered == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+CUresult cuModuleUnload(CUmodule module) { return dlclose(module), CUDA_SUCCESS; }
+
+CUresult cuModuleGetFunction(CUfunction *out, CUmodule module, const char *name) {
+  *out = dlsym(module, name) ? dlsym(module, "run_grid") : NULL;
+  return *out ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                        unsigned bz, unsigned shared, CUstream s, void **arguments, void **extra) {
+  run_grid_fn *run;
+  memcpy(&run, &function, sizeof run);
+  if (gy != 1 || gz != 1 || by != 1 || bz != 1 || shared || extra || !gx || !bx || bx > 1024)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (check(s) != CUDA_SUCCESS) return CUDA_ERROR_INVALID_CONTEXT;
+  run(gx, bx, arguments);
+  return CUDA_SUCCESS;
+}
+
+/* --- The compiler -----------------------------------------------------------------------------------------
+ */
+
+struct _nvrtcProgram {
+  const char *text;
+  char library[64];
+};
+
+nvrtcResult nvrtcVersion(int *major, int *minor) { return *major = 1, *minor = 0, 0; }
+
+nvrtcResult nvrtcCreateProgram(nvrtcProgram *out, const char *text, const char *name, int n,
+                               const char *const *headers, const char *const *names) {
+  (void)name, (void)n, (void)headers, (void)names;
+  *out = calloc(1, sizeof **out);
+  if (*out) (*out)->text = strdup(text);
+  return *out && (*out)->text ? 0 : 1;
+}
+
+/* Instructions of NVIDIA's machines, and what stands for them. */
+static const char *const instructions[][2] = {
+    {"asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(v) : \"h\"(a));", "v = sm_f16_to_f32(a);"},
+    {"asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(v) : \"f\"(a));", "v = sm_f16_from_f32(a);"}};
+
+static void write_text(FILE *file, const char *text) {
+  while (*text) {
+    size_t i = 0;
+    while (i < 2 && strncmp(text, instructions[i][0], strlen(instructions[i][0])) != 0) i++;
+    if (i < 2) {
+      (void)fputs(instructions[i][1], file);
+      text += strlen(instructions[i][0]);
+    } else {
+      (void)fputc(*text++, file);
+    }
+  }
+}
+
+/* Runs the kernel's threads. Parameters, each up to ", " or ") {", are pointers or the words. */
+static void write_runner(FILE *file, const char *text) {
+  const char *entry = strstr(text, "extern \"C\" __global__"), *open = strchr(strstr(entry, " void "), '(');
+  const char *name = strstr(entry, " void ") + 6, *at = open;
+  (void)fprintf(file,
+                "extern \"C\" void run_grid(unsigned blocks, unsigned threads, void **arguments) {\n  "
+                "blockDim.x = threads;\n"
+                "  for (blockIdx.x = 0; blockIdx.x < blocks; blockIdx.x++)\n"
+                "    for (threadIdx.x = 0; threadIdx.x < threads; threadIdx.x++)\n      %.*s(",
+                (int)(open - name), name);
+  for (int i = 0; at[0] != ')'; i++) {
+    size_t n = strcspn(++at, ",)");
+    bool pointer = memchr(at, '*', n) != NULL;
+    (void)fprintf(file,
+                  pointer ? "%sany_pointer{*static_cast<void **>(arguments[%d])}"
+                          : "%s*static_cast<smelt_words *>(arguments[%d])",
+                  i ? ", " : "", i);
+    at += n;
+  }
+  (void)fputs(");\n}\n", file);
+}
+
+static bool write_source(const char *path, const char *text) {
+  FILE *file = fopen(path, "w");
+  if (!file) return false;
+  if (strstr(text, instructions[0][0]) || strstr(text, instructions[1][0]))
+    (void)fputs("#define CUDA_HALVES\n", file);
+  (void)fprintf(file, "#include \"%s/cuda_words.h\"\n", SIMULATED_CUDA_FOLDER);
+  write_text(file, text);
+  write_runner(file, text);
+  return fclose(file) == 0;
+}
+
+/* Options have to be those that keep bits. */
+nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int n, const char *const *options) {
+  char source[80], command[600];
+  bool exact = n == 2 && strcmp(options[0], "--gpu-architecture=sm_90") == 0 &&
+               strcmp(options[1], "--fmad=false") == 0;
+  (void)snprintf(program->library, sizeof program->library, "/tmp/simulated-cuda-XXXXXX");
+  int library = mkstemp(program->library);
+  (void)snprintf(source, sizeof source, "%s.cpp", program->library);
+  if (!exact || library < 0 || close(library) != 0 || strstr(program->text, "__syncthreads") ||
+      !write_source(source, program->text))
+    return 6;
+  (void)snprintf(command, sizeof command,
+                 "g++ -std=c++17 -O0 -ffp-contract=off -w -fPIC -shared -I%s/../../src -o %s %s -lm",
+                 SIMULATED_CUDA_FOLDER, program->library, source);
+  int status = system(command);
+  (void)unlink(source);
+  return status == 0 ? 0 : 6;
+}
+
+nvrtcResult nvrtcGetProgramLogSize(nvrtcProgram program, size_t *size) {
+  return (void)program, *size = 32, 0;
+}
+nvrtcResult nvrtcGetProgramLog(nvrtcProgram program, char *log) {
+  return (void)program, (void)snprintf(log, 32, "g++ refuses it"), 0;
+}
+nvrtcResult nvrtcGetCUBINSize(nvrtcProgram program, size_t *size) {
+  return *size = strlen(program->library) + 1, 0;
+}
+nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char *code) {
+  return memcpy(code, program->library, strlen(program->library) + 1), 0;
+}
+
+nvrtcResult nvrtcDestroyProgram(nvrtcProgram *program) {
+  free((void *)(uintptr_t)(*program)->text);
+  free(*program);
+  return 0;
+}
