@@ -449,6 +449,16 @@ if "$smelt" devices | grep -q '^cpu .*code by'; then
 fi
 rm -rf kernels
 
+# --- Devices that are not there ------------------------------------------------------------------
+
+export SMELT_OPENCL=0
+contains 'opencl           none: OpenCL is switched off by SMELT_OPENCL=0' devices
+refuses 'OpenCL is switched off' eval 'ones(2)' --device opencl
+SMELT_DEVICE=opencl refuses 'OpenCL is switched off' eval 'ones(2)'
+SMELT_DEVICE=opencl prints '[1. 1.]' eval 'ones(2)' --device cpu
+SMELT_DEVICE=nonsense refuses 'no device "nonsense"' eval 'ones(2)'
+unset SMELT_OPENCL
+
 # --- Texts of kernels ---------------------------------------------------------------------------
 
 contains 'extern "C" __global__ __launch_bounds__(256) void exp_' codegen 'exp(x)' --target cuda --shape '[]'

@@ -14,7 +14,8 @@ static const char help[] =
     "usage: smelt devices\n"
     "\n"
     "Lists the devices that --device takes. For the CPU it says what runs kernels:\n"
-    "code made by libLLVM, or an interpreter, which is slower, and why.\n";
+    "code made by libLLVM, or an interpreter, which is slower, and why. Devices of OpenCL\n"
+    "are listed by number, or why there are none.\n";
 
 static int print_cpu(void) {
   static const sm_log quiet = {.enabled = 0};
