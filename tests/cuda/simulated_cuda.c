@@ -137,6 +137,7 @@ CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUstream
 
 CUresult cuModuleLoadData(CUmodule *out, const void *image) {
   *out = dlopen(image, RTLD_NOW | RTLD_LOCAL);
+  (void)unlink(image); /* it is read once: nothing keeps code here */
   return !*out ? CUDA_ERROR_INVALID_IMAGE : entered == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
