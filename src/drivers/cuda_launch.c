@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <string.h>
-
 #include "base/error.h"
 #include "drivers/cuda_state.h"
+#include "drivers/launch_words.h"
 
 /* A launch on its way. Pointers to the arguments' values, then the values of those that are
  * addresses, then the words: one block. */
@@ -17,16 +16,6 @@ typedef struct launching {
   CUdeviceptr words_memory, table_memory; /* given up once the launch is queued */
 } launching;
 
-/* items, grain, sizes, scalars. */
-static void fill_words(launching *l) {
-  const sm_launch *launch = l->launch;
-  sm_word *to = l->words;
-  to[0].I64 = launch->work_items;
-  to[1].I64 = launch->grain;
-  if (launch->n_sizes) memcpy(to + 2, launch->sizes, launch->n_sizes * sizeof *to);
-  if (launch->n_scalars) memcpy(to + 2 + launch->n_sizes, launch->scalars, launch->n_scalars * sizeof *to);
-}
-
 static size_t block_bytes(const launching *l) {
   return l->n_addresses * (sizeof *l->arguments + sizeof *l->addresses) + l->n_words * sizeof *l->words;
 }
@@ -34,7 +23,7 @@ static size_t block_bytes(const launching *l) {
 /* Buffers, words, table. */
 static bool prepare(launching *l, const sm_allocator *allocator) {
   l->n_addresses = l->launch->n_buffers + 2;
-  l->n_words = 2 + l->launch->n_sizes + l->launch->n_scalars;
+  l->n_words = sm_launch_n_words(l->launch);
   l->arguments = sm_alloc(allocator, block_bytes(l));
   if (!l->arguments) return false;
   l->addresses = (CUdeviceptr *)(void *)(l->arguments + l->n_addresses);
@@ -43,7 +32,7 @@ static bool prepare(launching *l, const sm_allocator *allocator) {
     l->addresses[i] = (CUdeviceptr)(uintptr_t)l->launch->buffers[i].data;
   for (size_t i = 0; i < l->n_addresses; i++) l->arguments[i] = &l->addresses[i];
   if (l->kernel->by_value) l->arguments[l->launch->n_buffers] = l->words;
-  fill_words(l);
+  sm_launch_fill_words(l->launch, l->words);
   return true;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <string.h>
-
 #include "base/error.h"
+#include "drivers/launch_words.h"
 #include "drivers/opencl_kernel.h"
 
 /* A launch on its way: arguments that are no tensors, in host memory and on the device. */
@@ -13,18 +12,6 @@ typedef struct launching {
   size_t n_words;
   cl_mem words_memory, table_memory; /* given up once the launch is queued */
 } launching;
-
-static size_t count_words(const sm_launch *l) { return 2 + l->n_sizes + l->n_scalars; }
-
-/* items, grain, sizes, scalars. */
-static void fill_words(launching *l) {
-  sm_word *to = l->words;
-  to[0].I64 = l->launch->work_items;
-  to[1].I64 = l->launch->grain;
-  if (l->launch->n_sizes) memcpy(to + 2, l->launch->sizes, l->launch->n_sizes * sizeof *to);
-  if (l->launch->n_scalars)
-    memcpy(to + 2 + l->launch->n_sizes, l->launch->scalars, l->launch->n_scalars * sizeof *to);
-}
 
 /* --- Arguments -------------------------------------------------------------------------- */
 
@@ -106,11 +93,11 @@ smelt_status sm_opencl_launch(sm_device *device, sm_kernel *kernel, const sm_lau
   launching l = {.ocl = device->state,
                  .kernel = (const sm_opencl_kernel *)kernel,
                  .launch = launch,
-                 .n_words = count_words(launch)};
+                 .n_words = sm_launch_n_words(launch)};
   SM_TRY(sm_opencl_check(l.ocl, err));
   l.words = sm_alloc(device->allocator, l.n_words * sizeof *l.words);
   if (!l.words) return sm_error_memory(err, "a launch");
-  fill_words(&l);
+  sm_launch_fill_words(launch, l.words);
   smelt_status status = launch->work_items ? enqueue_or_trim(device, &l, err) : SMELT_OK;
   sm_free(device->allocator, l.words, l.n_words * sizeof *l.words);
   SM_TRY(status);
