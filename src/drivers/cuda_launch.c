@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/error.h"
 #include "drivers/cuda_state.h"
-#include "drivers/launch_words.h"
+#include "drivers/group_launch.h"
 
 /* A launch on its way. Pointers to the arguments' values, then the values of those that are
  * addresses, then the words: one block. */
@@ -62,16 +62,9 @@ static void give_up_memory(const launching *l) {
   if (l->table_memory) (void)d->cuda.cuMemFreeAsync(l->table_memory, d->stream);
 }
 
-/* A chunk a thread, or a group. */
-static sm_launch_size size_of(const launching *l) {
-  int64_t chunks = (l->launch->work_items + l->launch->grain - 1) / l->launch->grain;
-  int threads = l->kernel->base.ir.threads;
-  return threads ? (sm_launch_size){chunks, threads} : sm_launch_size_of(&l->device->profile, chunks);
-}
-
 static smelt_status enqueue(launching *l, smelt_error *err) {
   const sm_cuda_device *d = l->device;
-  sm_launch_size size = size_of(l);
+  sm_launch_size size = sm_launch_size_for(l->launch, &l->kernel->base.ir, &d->profile);
   if (size.groups > INT32_MAX) return sm_error_set(err, SMELT_ERR_LIMIT, "more groups than a CUDA grid has");
   SM_TRY(sm_cuda_enter(d, err));
   const char *function = "cuMemcpyHtoDAsync";

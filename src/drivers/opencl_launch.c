@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/error.h"
-#include "drivers/launch_words.h"
+#include "drivers/group_launch.h"
 #include "drivers/opencl_kernel.h"
 
 /* A launch on its way: arguments that are no tensors, in host memory and on the device. */
@@ -63,8 +63,7 @@ static void give_up_memory(launching *l) {
 
 static cl_int enqueue(launching *l) {
   const sm_opencl *cl = &l->ocl->cl;
-  int64_t chunks = (l->launch->work_items + l->launch->grain - 1) / l->launch->grain;
-  sm_launch_size size = sm_launch_size_of(&l->ocl->profile, chunks);
+  sm_launch_size size = sm_launch_size_for(l->launch, &l->kernel->base.ir, &l->ocl->profile);
   size_t group = (size_t)size.threads, all = (size_t)size.groups * group;
   cl_int code = set_arguments(l);
   if (code == CL_SUCCESS)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "codegen/c_family.h"
+#include "drivers/drivers.h"
 #include "kir/kir.h"
 
 #include "harness.h"
@@ -144,6 +145,42 @@ TEST(identity_has_the_threads) {
   sm_kir_free(&b);
 }
 
+/* --- Devices ----------------------------------------------------------------------------------- */
+
+/* The sums of all groups, by a driver. */
+static void run_on_device(sm_device *device, const float *in, float *out) {
+  const size_t in_bytes = GROUPS * CHUNK * sizeof *in, out_bytes = GROUPS * sizeof *out;
+  smelt_error err = {0};
+  sm_kir_kernel ir = build_sum();
+  sm_kernel *kernel;
+  CHECK_OK(device->driver->compile(device, &ir, &kernel, &err), err);
+  sm_kir_span spans[] = {{device->driver->alloc(device, in_bytes), in_bytes},
+                         {device->driver->alloc(device, out_bytes), out_bytes}};
+  sm_launch launch = {.buffers = spans, .n_buffers = 2, .work_items = GROUPS * CHUNK, .grain = CHUNK};
+  CHECK_OK(device->driver->upload(device, spans[0].data, 0, in, in_bytes, &err), err);
+  CHECK_OK(device->driver->launch(device, kernel, &launch, &err), err);
+  CHECK_OK(device->driver->download(device, spans[1].data, 0, out, out_bytes, &err), err);
+  for (int i = 0; i < 2; i++) device->driver->free(device, spans[i].data, spans[i].bytes);
+  device->driver->release(device, kernel);
+}
+
+static void try_device(const char *name) {
+  static const sm_log quiet = {.enabled = 0};
+  float in[GROUPS * CHUNK], out[GROUPS];
+  smelt_error err = {0};
+  sm_device device;
+  smelt_status status = sm_device_open(&device, name, sm_drivers, &sm_malloc_allocator, &quiet, &err);
+  if (status == SMELT_ERR_DEVICE) TEST_SKIP(err.text);
+  CHECK_OK(status, err);
+  for (int i = 0; i < GROUPS * CHUNK; i++) in[i] = (float)i;
+  run_on_device(&device, in, out);
+  for (int g = 0; g < GROUPS; g++) CHECK_F64(out[g], CHUNK * CHUNK * g + CHUNK * (CHUNK - 1) / 2);
+  sm_device_close(&device);
+}
+
+TEST(groups_on_opencl) { try_device("opencl"); }
+TEST(groups_on_cuda) { try_device("cuda"); }
+
 /* --- Texts ------------------------------------------------------------------------------------ */
 
 static void check_text(const char *dialect, const char *shared, const char *barrier, const char *entry) {
@@ -190,5 +227,5 @@ TEST(printed) {
 }
 
 TEST_MAIN(CASE(groups_share_memory), CASE(values_outlive_barriers), CASE(barriers_have_to_be_met_by_all),
-          CASE(groups_have_to_be_announced), CASE(identity_has_the_threads),
-          CASE(texts_share_memory_and_wait), CASE(c_has_no_groups), CASE(printed))
+          CASE(groups_have_to_be_announced), CASE(identity_has_the_threads), CASE(groups_on_opencl),
+          CASE(groups_on_cuda), CASE(texts_share_memory_and_wait), CASE(c_has_no_groups), CASE(printed))
