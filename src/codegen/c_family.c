@@ -105,6 +105,7 @@ static void add_wide_load(sm_c_printer *p, int32_t i) {
 
 static void add_load(sm_c_printer *p, int32_t i) {
   const sm_kir_ins *ins = &p->kernel->ins.items[i];
+  if (sm_c_native_load(p, i)) return;
   if (ins->kind == SM_KIR_LOAD && is_wide(p, ins)) {
     add_wide_load(p, i);
     return;
@@ -127,6 +128,7 @@ static void add_wide_store(sm_c_printer *p, const sm_kir_ins *ins) {
 }
 
 static void add_store(sm_c_printer *p, const sm_kir_ins *ins) {
+  if (sm_c_native_store(p, ins)) return;
   if (is_wide(p, ins) && !sm_c_is_inline(p, ins->args[2])) {
     add_wide_store(p, ins);
     return;
@@ -235,6 +237,7 @@ static void add_nexts(sm_c_printer *p, int32_t first) {
 
 static void add_value(sm_c_printer *p, int32_t i) {
   const sm_kir_ins *ins = &p->kernel->ins.items[i];
+  if (sm_c_native_kop(p, i)) return;
   begin_value(p, i, true);
   if (ins->kind == SM_KIR_SIZE) add_size(p, ins->imm.index);
   else if (ins->kind == SM_KIR_SCALAR) add_scalar(p, ins);

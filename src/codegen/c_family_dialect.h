@@ -23,6 +23,7 @@ struct sm_dialect {
   bool exact_groups;                      /* group_entry says how many there are, and not how many at most */
   const char *global, *constant, *shared; /* address spaces */
   const char *vector;                     /* before a vector type; %d is its size in bytes */
+  bool native_vectors;                    /* of OpenCL: operators and functions take them */
   bool wide_access;                       /* vectors are read and written at once where aligned */
   const char *unroll;                     /* before a loop over lanes */
   const char *words;                      /* the parameter, by value or reference; NULL: the C entry */

@@ -55,6 +55,7 @@ const sm_dialect sm_dialect_opencl = {
     .constant = "__global ",
     .shared = "__local ",
     .vector = "",
+    .native_vectors = true,
     .unroll = "",
     .words = "smelt_words const words",
     .by_value = 1024,

@@ -77,6 +77,10 @@ bool sm_c_is_inline(const sm_c_printer *p, int32_t value) {
 void sm_c_value(sm_c_printer *p, int32_t value) {
   const sm_kir_ins *ins = &p->kernel->ins.items[value];
   int32_t same = same_as(p, ins);
+  if (p->whole) {
+    sm_c_native_value(p, value);
+    return;
+  }
   if (same != SM_KIR_NONE) {
     sm_c_value(p, same);
     return;
@@ -307,7 +311,7 @@ static const char *const bool_bodies[SM_KOP_COUNT] = {
 #include "core/kops_rows.h"
 };
 
-static const char *body_of(sm_kop kop, smelt_dtype dtype) {
+const char *sm_c_kop_body(sm_kop kop, smelt_dtype dtype) {
   static const char *const *const bodies[] = {
       [SM_KIND_BOOL] = bool_bodies,
       [SM_KIND_SINT] = signed_bodies,
@@ -331,7 +335,7 @@ void sm_c_kop(sm_c_printer *p, int32_t value) {
   sm_kop kop = (sm_kop)ins->kop;
   smelt_dtype in = p->kernel->ins.items[ins->args[sm_kop_info_of(kop)->arity - 1]].type.dtype;
   if (p->narrow[value]) in = SMELT_I32;
-  const char *simple = division(p, ins), *body = simple ? simple : body_of(kop, in);
+  const char *simple = division(p, ins), *body = simple ? simple : sm_c_kop_body(kop, in);
   if (kop == SM_KOP_CAST) add_cast(p, ins->args[0], in, ins->type.dtype);
   else if (kop == SM_KOP_BITCAST) add_bitcast(p, ins->args[0], in, ins->type.dtype);
   else if (kop == SM_KOP_UNIT) add_unit(p, ins->args[0], ins->type.dtype);

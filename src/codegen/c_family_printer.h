@@ -8,9 +8,10 @@
  *
  *   f32x4 v7; LANES(4) v7.l[l] = v5.l[l] * v6.l[l];
  *
- * Compilers unroll these loops. Literals, what is the same in all lanes and IOTAs
- * are no variables, but written where they are used. What a text needs besides
- * (types, functions) is noted while it is written, and put before it.
+ * Compilers unroll these loops. Where the dialect has vectors of its own, what can be said of
+ * all lanes at once is (c_family_native.c): v7.v = v5.v * v6.v. Literals, what is the same in all lanes and
+ * IOTAs are no variables, but written where they are used. What a text needs besides (types, functions) is
+ * noted while it is written, and put before it.
  *
  * Expressions are *templates*: those of kops.def, as they stand there, and others
  * like them, whose words mean what core/kop_types.h says. */
@@ -36,7 +37,9 @@ typedef struct sm_c_printer {
   uint64_t functions; /* bit i: function i of c_family_functions.c */
   bool dtypes[SM_DTYPE_LIMIT];
   sm_vec(sm_c_vector) vectors;
-  bool lanes;          /* there are loops over lanes */
+  bool lanes; /* there are loops over lanes */
+  bool whole; /* a statement about all lanes at once is being written */
+  unsigned ldexp_widths;
   const char *missing; /* what the dialect does not have; NULL: nothing so far */
   bool failed;         /* memory ran out */
 } sm_c_printer;
@@ -55,6 +58,14 @@ sm_c_vector *sm_c_vector_of(sm_c_printer *p, sm_kir_type type);
 bool sm_c_is_wide(const sm_c_printer *p, sm_kir_type type);
 /* The definitions of all types that were named, and functions that access vectors. */
 void sm_c_types(sm_c_printer *p);
+/* c_family_native.c: the vector type's definition; a statement for an instruction, or part of it; functions
+ * that these need. False if there is no form for all lanes at once. */
+bool sm_c_native_type(sm_c_printer *p, sm_kir_type type);
+void sm_c_native_value(sm_c_printer *p, int32_t value);
+bool sm_c_native_kop(sm_c_printer *p, int32_t value);
+bool sm_c_native_load(sm_c_printer *p, int32_t value);
+bool sm_c_native_store(sm_c_printer *p, const sm_kir_ins *store);
+void sm_c_native_functions(sm_c_printer *p);
 /* c_family_narrow.c: fills `narrow`, with `scratch` of as many. */
 void sm_c_find_narrow(sm_c_printer *p, bool *scratch);
 /* What the printed value has. */
@@ -68,6 +79,8 @@ void sm_c_literal(sm_c_printer *p, smelt_dtype dtype, sm_word word);
 void sm_c_value(sm_c_printer *p, int32_t value);
 void sm_c_template(sm_c_printer *p, const char *template, sm_c_scope scope);
 void sm_c_kop(sm_c_printer *p, int32_t value);
+/* What kops.def says for operands of that dtype. */
+const char *sm_c_kop_body(sm_kop kop, smelt_dtype dtype);
 /* c_family_functions.c: notes that a function of this name (of n characters) is needed. False if there is
  * none. */
 bool sm_c_need_function(sm_c_printer *p, const char *name, size_t n);

@@ -39,6 +39,7 @@ bool sm_c_is_wide(const sm_c_printer *p, sm_kir_type type) {
 }
 
 static void add_vector(sm_c_printer *p, const sm_c_vector *v) {
+  if (sm_c_native_type(p, v->type)) return;
   const char *element = smelt_dtype_name(v->type.dtype);
   sm_text_add(p->text, "typedef struct ");
   if (sm_c_is_wide(p, v->type)) sm_text_addf(p->text, p->dialect->vector, (int)vector_alignment(v->type));
@@ -75,6 +76,7 @@ void sm_c_types(sm_c_printer *p) {
   for (size_t i = 0; i < p->vectors.len; i++) add_vector(p, &p->vectors.items[i]);
   if (p->lanes)
     sm_text_addf(p->text, "#define LANES(n) %sfor (int l = 0; l < (n); l++)\n", p->dialect->unroll);
+  sm_c_native_functions(p);
   for (size_t i = 0; i < p->vectors.len; i++) {
     if (p->vectors.items[i].read) add_read(p, &p->vectors.items[i]);
     if (p->vectors.items[i].written) add_write(p, &p->vectors.items[i]);

@@ -52,8 +52,8 @@ TEST(loops_over_lanes_are_defined) {
   for (size_t d = 0; d < sizeof names / sizeof names[0]; d++) {
     sm_kir_kernel k;
     sm_kir_init(&k, &sm_malloc_allocator);
-    sm_kir_add_buffer(&k, SMELT_F32, true);
-    int32_t zero = sm_kir_i64(&k, 0), one = sm_kir_const(&k, SMELT_F32, (sm_word){.F32 = 1});
+    sm_kir_add_buffer(&k, SMELT_I32, true);
+    int32_t zero = sm_kir_i64(&k, 0), one = sm_kir_const(&k, SMELT_I32, (sm_word){.I32 = 1});
     sm_kir_store(&k, 0, zero, SM_KIR_NONE, sm_kir_splat(&k, one, 4));
     sm_text text = text_of(&k, sm_dialect_find(names[d]), (sm_text_form){0});
     CHECK_CONTAINS(text.data, "#define LANES(n)");
@@ -61,6 +61,25 @@ TEST(loops_over_lanes_are_defined) {
     sm_text_free(&text);
     sm_kir_free(&k);
   }
+}
+
+/* OpenCL has vectors of f32: a comparison, a choice, what is loaded and stored. */
+TEST(vectors_of_the_dialect) {
+  sm_kir_kernel k;
+  sm_kir_init(&k, &sm_malloc_allocator);
+  sm_kir_add_buffer(&k, SMELT_F32, true);
+  int32_t zero = sm_kir_i64(&k, 0), one = sm_kir_const(&k, SMELT_F32, (sm_word){.F32 = 1});
+  int32_t ones = sm_kir_splat(&k, one, 8), x = sm_kir_load(&k, 0, zero, SM_KIR_NONE, 8);
+  int32_t less = sm_kir_kop(&k, SM_KOP_LT, x, ones, SM_KIR_NONE, SMELT_DTYPE_NONE);
+  sm_kir_store(&k, 0, zero, SM_KIR_NONE, sm_kir_kop(&k, SM_KOP_SELECT, less, ones, x, SMELT_DTYPE_NONE));
+  sm_text text = text_of(&k, &sm_dialect_opencl, (sm_text_form){0});
+  CHECK_CONTAINS(text.data, "vload8(0, b0 + 0l)");
+  CHECK_CONTAINS(text.data, "-convert_char8(v3.v < (float8)(1.0f))");
+  CHECK_CONTAINS(text.data, "-convert_int8(v4.v) ? (float8)(1.0f) : v3.v");
+  CHECK_CONTAINS(text.data, "vstore8(v5.v, 0, b0 + 0l)");
+  CHECK(strstr(text.data, "LANES") == NULL);
+  sm_text_free(&text);
+  sm_kir_free(&k);
 }
 
 /* The same kernel is the same text; 32-bit indices leave no 64-bit arithmetic in it. */
@@ -81,4 +100,4 @@ TEST(indices_of_32_bits) {
 }
 
 TEST_MAIN(CASE(metal_has_no_f64), CASE(length_does_not_grow_with_the_width),
-          CASE(loops_over_lanes_are_defined), CASE(indices_of_32_bits))
+          CASE(loops_over_lanes_are_defined), CASE(vectors_of_the_dialect), CASE(indices_of_32_bits))

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Vectors of f32 in dialects that have them: statements about all lanes at once. Compilers
+ * of OpenCL make vector code of these only; a kernel of exp takes ten times as long when it
+ * is written lane by lane. What is not here is, since lanes can be had one by one too. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "codegen/c_family_printer.h"
+
+/* Those whose bodies mean for vectors what they mean for numbers. */
+static bool is_whole(sm_kop kop) {
+  static const bool whole[SM_KOP_COUNT] = {
+      [SM_KOP_ADD] = true,       [SM_KOP_SUB] = true,   [SM_KOP_MUL] = true,    [SM_KOP_DIV] = true,
+      [SM_KOP_TRUNC_DIV] = true, [SM_KOP_NEG] = true,   [SM_KOP_ABS] = true,    [SM_KOP_FLOOR_DIV] = true,
+      [SM_KOP_MAX] = true,       [SM_KOP_MIN] = true,   [SM_KOP_FMA] = true,    [SM_KOP_SQRT] = true,
+      [SM_KOP_FLOOR] = true,     [SM_KOP_CEIL] = true,  [SM_KOP_TRUNC] = true,  [SM_KOP_ROUND] = true,
+      [SM_KOP_LDEXP] = true,     [SM_KOP_EQ] = true,    [SM_KOP_NE] = true,     [SM_KOP_LT] = true,
+      [SM_KOP_LE] = true,        [SM_KOP_ISNAN] = true, [SM_KOP_SELECT] = true,
+  };
+  return whole[kop];
+}
+
+/* The element of a vector that is in use as one, NULL for others. */
+static const char *element_of(const sm_c_printer *p, sm_kir_type type) {
+  bool has_width = type.width == 2 || type.width == 4 || type.width == 8 || type.width == 16;
+  if (!p->dialect->native_vectors || !has_width) return NULL;
+  return type.dtype == SMELT_F32 ? "float" : type.dtype == SMELT_BOOL ? "char" : NULL;
+}
+
+bool sm_c_native_type(sm_c_printer *p, sm_kir_type type) {
+  const char *element = element_of(p, type);
+  if (!element) return false;
+  sm_text_addf(p->text, "typedef union { %s%d v; %s l[%d]; } %sx%d;\n", element, type.width, element,
+               type.width, smelt_dtype_name(type.dtype), type.width);
+  return true;
+}
+
+/* A value in a statement about all lanes. */
+void sm_c_native_value(sm_c_printer *p, int32_t value) {
+  const sm_kir_ins *ins = &p->kernel->ins.items[value];
+  if (ins->kind == SM_KIR_RESULT) {
+    sm_c_native_value(p, ins->args[0]);
+    return;
+  }
+  if (ins->kind != SM_KIR_SPLAT) {
+    sm_text_addf(p->text, "v%" PRId32 ".v", value);
+    return;
+  }
+  sm_text_addf(p->text, "(%s%d)(", element_of(p, ins->type), ins->type.width);
+  bool whole = p->whole;
+  p->whole = false;
+  sm_c_value(p, ins->args[0]);
+  p->whole = whole;
+  sm_text_add(p->text, ")");
+}
+
+/* "f32x4 v7; v7.v = " */
+static void begin_value(sm_c_printer *p, int32_t i) {
+  const sm_kir_type type = p->kernel->ins.items[i].type;
+  sm_text_addf(p->text, "%*s", 2 * p->depth, "");
+  sm_c_type(p, type.dtype, type.width);
+  sm_text_addf(p->text, " v%" PRId32 "; v%" PRId32 ".v = ", i, i);
+}
+
+/* --- Scalar operations ------------------------------------------------------------------ */
+
+/* Comparisons are -1 where they hold, and choices go by the sign; bools are 0 and 1. */
+static void add_body(sm_c_printer *p, const sm_kir_ins *ins) {
+  char template[96];
+  int width = ins->type.width;
+  sm_kop kop = (sm_kop)ins->kop;
+  const char *body = sm_c_kop_body(kop, SMELT_F32);
+  if (kop == SM_KOP_SELECT) (void)snprintf(template, sizeof template, "-convert_int%d(a) ? b : c", width);
+  else if (kop == SM_KOP_LDEXP) (void)snprintf(template, sizeof template, "ldexp_f32x%d(a, b)", width);
+  else if (ins->type.dtype == SMELT_BOOL)
+    (void)snprintf(template, sizeof template, "-convert_char%d(%s)", width, body);
+  else (void)snprintf(template, sizeof template, "%s", body);
+  if (kop == SM_KOP_LDEXP) p->ldexp_widths |= (unsigned)width;
+  p->whole = true;
+  sm_c_template(p, template, (sm_c_scope){SMELT_F32, ins->args});
+  p->whole = false;
+}
+
+bool sm_c_native_kop(sm_c_printer *p, int32_t i) {
+  const sm_kir_ins *ins = &p->kernel->ins.items[i];
+  if (ins->kind != SM_KIR_KOP || !is_whole((sm_kop)ins->kop) || !element_of(p, ins->type)) return false;
+  int last = sm_kop_info_of((sm_kop)ins->kop)->arity - 1;
+  if (p->kernel->ins.items[ins->args[last]].type.dtype != SMELT_F32) return false;
+  begin_value(p, i);
+  add_body(p, ins);
+  sm_text_add(p->text, ";\n");
+  return true;
+}
+
+/* In the order and with the roundings of the function for one number. */
+void sm_c_native_functions(sm_c_printer *p) {
+  for (int n = 2; n <= 16; n *= 2) {
+    if (!(p->ldexp_widths & (unsigned)n)) continue;
+    sm_text_addf(p->text,
+                 "static inline float%d ldexp_f32x%d(float%d a, float%d b) {\n"
+                 "  const float%d part = floor(b * 0.5f), rest = b - part;\n"
+                 "  return a * as_float%d(as_uint%d(part + 12583039.0f) << 23) *\n"
+                 "         as_float%d(as_uint%d(rest + 12583039.0f) << 23);\n"
+                 "}\n",
+                 n, n, n, n, n, n, n, n, n);
+  }
+}
+
+/* --- Memory ------------------------------------------------------------------------------- */
+
+/* Whether neighbours become lanes. */
+static bool is_contiguous(const sm_c_printer *p, const sm_kir_ins *ins) {
+  return ins->type.dtype == SMELT_F32 && element_of(p, ins->type) && ins->args[1] == SM_KIR_NONE;
+}
+
+bool sm_c_native_load(sm_c_printer *p, int32_t i) {
+  const sm_kir_ins *ins = &p->kernel->ins.items[i];
+  if (ins->kind != SM_KIR_LOAD || !is_contiguous(p, ins)) return false;
+  begin_value(p, i);
+  sm_text_addf(p->text, "vload%d(0, b%u + ", ins->type.width, (unsigned)ins->buffer);
+  sm_c_value(p, ins->args[0]);
+  sm_text_add(p->text, ");\n");
+  return true;
+}
+
+bool sm_c_native_store(sm_c_printer *p, const sm_kir_ins *ins) {
+  if (!is_contiguous(p, ins)) return false;
+  sm_text_addf(p->text, "%*svstore%d(", 2 * p->depth, "", ins->type.width);
+  sm_c_native_value(p, ins->args[2]);
+  sm_text_addf(p->text, ", 0, b%u + ", (unsigned)ins->buffer);
+  sm_c_value(p, ins->args[0]);
+  sm_text_add(p->text, ");\n");
+  return true;
+}
