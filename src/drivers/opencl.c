@@ -7,7 +7,15 @@
 #include "drivers/drivers.h"
 #include "drivers/opencl_kernel.h"
 
-enum { MOST_GROUP = 256, PLANE = 32, LEAST_VECTOR = 16, MOST_VECTOR = 64, ARGUMENT_BYTES = 32 };
+/* Groups of 64 are best on PoCL: more of them than threads, and longer than it takes to begin one. */
+enum {
+  MOST_GROUP = 256,
+  MOST_GROUP_NO_GPU = 64,
+  PLANE = 32,
+  LEAST_VECTOR = 16,
+  MOST_VECTOR = 64,
+  ARGUMENT_BYTES = 32
+};
 
 smelt_status sm_opencl_check(const sm_opencl_device *ocl, smelt_error *err) {
   if (ocl->process == sm_thread_process()) return SMELT_OK;
@@ -26,12 +34,13 @@ static void fill_profile(sm_opencl_device *ocl) {
   uint64_t vector = lanes * 4 < LEAST_VECTOR  ? LEAST_VECTOR
                     : lanes * 4 > MOST_VECTOR ? MOST_VECTOR
                                               : lanes * 4;
+  uint64_t most = ocl->info.gpu ? MOST_GROUP : MOST_GROUP_NO_GPU;
   int n = 0;
   ocl->profile = (sm_profile){.name = "opencl",
                               .vector_bytes = (uint16_t)vector,
                               .max_bindings = (int)(bytes / ARGUMENT_BYTES),
                               .plane = group < PLANE ? 1 : PLANE,
-                              .max_group = group < MOST_GROUP ? (int)group : MOST_GROUP};
+                              .max_group = (int)(group < most ? group : most)};
   for (uint64_t width = vector / 4; width >= 1; width /= 2) ocl->profile.widths[n++] = (uint8_t)width;
 }
 
