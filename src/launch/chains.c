@@ -23,7 +23,7 @@ static bool narrow_plan(const sm_launch_plan *whole, const sm_chains *c, size_t 
   size_t n_in = c->trace->inputs.len, n = sm_chains_n_buffers(c);
   sm_block_plan *block = sm_arena_copy(arena, &whole->blocks[chain], sizeof *block);
   *out = (sm_launch_plan){.blocks = block, .work_items = whole->work_items, .grain = whole->grain};
-  out->first = sm_arena_alloc(arena, n_in * sizeof *out->first);
+  out->first = sm_arena_alloc(arena, n * sizeof *out->first);
   out->gathered = sm_arena_alloc(arena, n_in * sizeof *out->gathered);
   if (!block || !out->first || !out->gathered) return false;
   block->strides = sm_arena_alloc(arena, n * SMELT_MAX_RANK * sizeof *block->strides);
@@ -32,9 +32,8 @@ static bool narrow_plan(const sm_launch_plan *whole, const sm_chains *c, size_t 
     memcpy(sm_block_plan_strides(block, (int32_t)i),
            sm_block_plan_strides(&whole->blocks[chain], (int32_t)from),
            SMELT_MAX_RANK * sizeof *block->strides);
-    if (i >= n_in) continue;
     out->first[i] = whole->first[from];
-    out->gathered[i] = whole->gathered[from];
+    if (i < n_in) out->gathered[i] = whole->gathered[from];
   }
   return block->strides != NULL;
 }
