@@ -12,7 +12,7 @@
 struct index_3 {
   unsigned x, y, z;
 };
-static thread_local index_3 threadIdx, blockIdx, blockDim;
+static index_3 threadIdx, blockIdx, blockDim;
 
 template <typename to, typename from>
 static to same_bits(from value) {
@@ -41,6 +41,51 @@ double fma(double, double, double), fmod(double, double);
 }
 static bool signbit(float a) { return __builtin_signbit(a); }
 static bool signbit(double a) { return __builtin_signbit(a); }
+#endif
+
+/* Threads of a group that wait for each other are run in turns, from barrier to barrier. */
+#ifdef CUDA_BARRIERS
+#include <ucontext.h>
+
+#define __shared__ static
+
+enum { STACK = 1 << 16, MOST_THREADS = 1024 };
+static ucontext_t scheduler, fibers[MOST_THREADS];
+static bool ended[MOST_THREADS];
+static unsigned char stacks[MOST_THREADS][STACK];
+static void (*call_kernel)();
+
+static void __syncthreads() { swapcontext(&fibers[threadIdx.x], &scheduler); }
+
+static void run_fiber() {
+  call_kernel();
+  ended[threadIdx.x] = true;
+  swapcontext(&fibers[threadIdx.x], &scheduler);
+}
+
+static void start_fiber(unsigned thread) {
+  getcontext(&fibers[thread]);
+  fibers[thread].uc_stack.ss_sp = stacks[thread];
+  fibers[thread].uc_stack.ss_size = STACK;
+  makecontext(&fibers[thread], run_fiber, 0);
+  ended[thread] = false;
+}
+
+static void run_group(unsigned threads, void (*kernel)()) {
+  call_kernel = kernel;
+  for (unsigned t = 0; t < threads; t++) start_fiber(t);
+  for (bool all = false; !all;) {
+    all = true;
+    for (threadIdx.x = 0; threadIdx.x < threads; threadIdx.x++) {
+      if (!ended[threadIdx.x]) swapcontext(&scheduler, &fibers[threadIdx.x]);
+      all = all && ended[threadIdx.x];
+    }
+  }
+}
+#else
+static void run_group(unsigned threads, void (*kernel)()) {
+  for (threadIdx.x = 0; threadIdx.x < threads; threadIdx.x++) kernel();
+}
 #endif
 
 /* What takes arguments as the driver passes them: a pointer to each value. */

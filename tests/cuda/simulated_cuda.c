@@ -2,14 +2,15 @@
  *
  * A libcuda and a libnvrtc for machines that have neither: the functions of cuda.def on host
  * memory. "NVRTC" has g++ make a shared library of a text (cuda_words.h stands for the language);
- * its "cubin" is that library's path. Kernels run at once, thread by thread, so one that
- * waits at barriers is refused.
+ * its "cubin" is that library's path. Kernels run at once, thread by thread, and where threads
+ * wait for each other in turns. One launch runs at a time.
  *
  * What a test sees of the driver (opening, arguments, memory, errors) is as with a
  * device; SIMULATED_CUDA=none is a machine without one, and memory is limited to
  * SIMULATED_CUDA_BYTES. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,7 +91,7 @@ CUresult cuStreamSynchronize(CUstream s) { return check(s); }
 /* --- Memory: blocks that know their size --------------------------------------------------------- */
 
 static atomic_size_t used;
-enum { HEAD = 64 };
+#define HEAD ((size_t)64)
 
 CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *out, CUdevice device) {
   return (void)device, *out = (CUmemoryPool)(void *)&pool, CUDA_SUCCESS;
@@ -148,6 +149,8 @@ CUresult cuModuleGetFunction(CUfunction *out, CUmodule module, const char *name)
   return *out ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
+static pthread_mutex_t running = PTHREAD_MUTEX_INITIALIZER;
+
 CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                         unsigned bz, unsigned shared, CUstream s, void **arguments, void **extra) {
   run_grid_fn *run;
@@ -155,7 +158,9 @@ CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned 
   if (gy != 1 || gz != 1 || by != 1 || bz != 1 || shared || extra || !gx || !bx || bx > 1024)
     return CUDA_ERROR_INVALID_VALUE;
   if (check(s) != CUDA_SUCCESS) return CUDA_ERROR_INVALID_CONTEXT;
+  (void)pthread_mutex_lock(&running);
   run(gx, bx, arguments);
+  (void)pthread_mutex_unlock(&running);
   return CUDA_SUCCESS;
 }
 
@@ -199,12 +204,8 @@ static void write_text(FILE *file, const char *text) {
 static void write_runner(FILE *file, const char *text) {
   const char *entry = strstr(text, "extern \"C\" __global__"), *open = strchr(strstr(entry, " void "), '(');
   const char *name = strstr(entry, " void ") + 6, *at = open;
-  (void)fprintf(file,
-                "extern \"C\" void run_grid(unsigned blocks, unsigned threads, void **arguments) {\n  "
-                "blockDim.x = threads;\n"
-                "  for (blockIdx.x = 0; blockIdx.x < blocks; blockIdx.x++)\n"
-                "    for (threadIdx.x = 0; threadIdx.x < threads; threadIdx.x++)\n      %.*s(",
-                (int)(open - name), name);
+  (void)fprintf(file, "static void **arguments;\nstatic void run_thread() {\n  %.*s(", (int)(open - name),
+                name);
   for (int i = 0; at[0] != ')'; i++) {
     size_t n = strcspn(++at, ",)");
     bool pointer = memchr(at, '*', n) != NULL;
@@ -214,7 +215,14 @@ static void write_runner(FILE *file, const char *text) {
                   i ? ", " : "", i);
     at += n;
   }
-  (void)fputs(");\n}\n", file);
+  (void)fputs(
+      ");\n}\n"
+      "extern \"C\" void run_grid(unsigned blocks, unsigned threads, void **given) {\n"
+      "  arguments = given;\n"
+      "  blockDim.x = threads;\n"
+      "  for (blockIdx.x = 0; blockIdx.x < blocks; blockIdx.x++) run_group(threads, run_thread);\n"
+      "}\n",
+      file);
 }
 
 static bool write_source(const char *path, const char *text) {
@@ -222,6 +230,7 @@ static bool write_source(const char *path, const char *text) {
   if (!file) return false;
   if (strstr(text, instructions[0][0]) || strstr(text, instructions[1][0]))
     (void)fputs("#define CUDA_HALVES\n", file);
+  if (strstr(text, "__syncthreads")) (void)fputs("#define CUDA_BARRIERS\n", file);
   (void)fprintf(file, "#include \"%s/cuda_words.h\"\n", SIMULATED_CUDA_FOLDER);
   write_text(file, text);
   write_runner(file, text);
@@ -236,9 +245,7 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int n, const char *const *
   (void)snprintf(program->library, sizeof program->library, "/tmp/simulated-cuda-XXXXXX");
   int library = mkstemp(program->library);
   (void)snprintf(source, sizeof source, "%s.cpp", program->library);
-  if (!exact || library < 0 || close(library) != 0 || strstr(program->text, "__syncthreads") ||
-      !write_source(source, program->text))
-    return 6;
+  if (!exact || library < 0 || close(library) != 0 || !write_source(source, program->text)) return 6;
   (void)snprintf(command, sizeof command,
                  "g++ -std=c++17 -O0 -ffp-contract=off -w -fPIC -shared -I%s/../../src -o %s %s -lm",
                  SIMULATED_CUDA_FOLDER, program->library, source);

@@ -8,7 +8,7 @@
 
 TEST(metal_has_no_f64) {
   sm_kir_kernel k;
-  operation list[MOST_BUFFERS];
+  operation list[MOST_BUFFERS] = {{SM_KOP_NONE, SMELT_DTYPE_NONE, SMELT_DTYPE_NONE}};
   sm_text text;
   smelt_error err;
   build_operations(&k, list, list_operations(SMELT_F64, true, list), 1, true);

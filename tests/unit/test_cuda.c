@@ -14,6 +14,8 @@
 #include "drivers/cuda_state.h"
 #include "drivers/drivers.h"
 
+#include "group_kernels.h"
+
 static const sm_log quiet = {.enabled = 0};
 
 static void simulate(void) {
@@ -190,7 +192,7 @@ static void run_words(sm_device *device, int n, bool by_value) {
                       .grain = 2};
   CHECK_OK(device->driver->launch(device, kernel, &launch, &err), err);
   CHECK_OK(device->driver->download(device, span.data, 0, out, sizeof out, &err), err);
-  for (int i = 0; i < ITEMS; i++) CHECK_F64(out[i], n * (n - 1) / 2 + n + i % 2);
+  for (int i = 0; i < ITEMS; i++) CHECK_I64(out[i], n * (n - 1) / 2 + n + i % 2);
   device->driver->free(device, span.data, sizeof out);
   device->driver->release(device, kernel);
 }
@@ -210,8 +212,7 @@ TEST(compilers_words_are_passed_on) {
   sm_kernel *kernel;
   open_simulated(&device);
   build_words(&ir, 1);
-  ir.threads = 4; /* the simulation refuses groups that wait */
-  sm_kir_barrier(&ir);
+  (void)snprintf(ir.name, sizeof ir.name, "no-name"); /* in any language */
   CHECK_STATUS(device.driver->compile(&device, &ir, &kernel, &err), SMELT_ERR_COMPILE);
   CHECK_CONTAINS(err.text, "NVRTC 1.0: g++ refuses it");
   sm_kir_free(&ir);
@@ -238,6 +239,11 @@ TEST(texts_are_logged) {
   close_context(ctx);
 }
 
-TEST_MAIN(CASE(missing_library), CASE(missing_device), CASE(missing_compiler), CASE(described),
-          CASE(memory_has_places), CASE(memory_runs_out), CASE(forked_processes_are_refused),
+TEST(groups_share_memory) {
+  simulate();
+  try_groups_on("cuda");
+}
+
+TEST_MAIN(CASE(groups_share_memory), CASE(missing_library), CASE(missing_device), CASE(missing_compiler),
+          CASE(described), CASE(memory_has_places), CASE(memory_runs_out), CASE(forked_processes_are_refused),
           CASE(words_by_value_and_in_memory), CASE(compilers_words_are_passed_on), CASE(texts_are_logged))

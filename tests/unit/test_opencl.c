@@ -12,6 +12,8 @@
 #include "drivers/drivers.h"
 #include "drivers/opencl_state.h"
 
+#include "group_kernels.h"
+
 static const sm_log quiet = {.enabled = 0};
 
 static void open_or_skip(sm_device *device) {
@@ -257,7 +259,9 @@ TEST(binaries_are_kept) {
   CHECK_I64(system(command), 0);
 }
 
-TEST_MAIN(CASE(missing_library), CASE(missing_device), CASE(no_platform), CASE(devices_by_number_and_name),
-          CASE(a_kernel_by_hand), CASE(a_kernel_that_cannot_be_built), CASE(freed_memory_is_used_again),
-          CASE(no_more_than_allowed_is_kept), CASE(too_much_memory), CASE(beside_the_cpu), CASE(after_a_fork),
-          CASE(binaries_are_kept))
+TEST(groups_share_memory) { try_groups_on("opencl"); }
+
+TEST_MAIN(CASE(groups_share_memory), CASE(missing_library), CASE(missing_device), CASE(no_platform),
+          CASE(devices_by_number_and_name), CASE(a_kernel_by_hand), CASE(a_kernel_that_cannot_be_built),
+          CASE(freed_memory_is_used_again), CASE(no_more_than_allowed_is_kept), CASE(too_much_memory),
+          CASE(beside_the_cpu), CASE(after_a_fork), CASE(binaries_are_kept))

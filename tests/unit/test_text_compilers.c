@@ -17,7 +17,7 @@ enum { WIDTH = 4, WHOLE = ELEMENTS / WIDTH * WIDTH, GRAIN = 2 * WIDTH };
 typedef void visit_fn(const sm_kir_kernel *k, const operation *list, int n, void *user);
 
 static void visit_operations(bool f64, visit_fn *visit, void *user) {
-  operation list[MOST_BUFFERS];
+  operation list[MOST_BUFFERS] = {{SM_KOP_NONE, SMELT_DTYPE_NONE, SMELT_DTYPE_NONE}};
   for (int dtype = 1; dtype < SM_DTYPE_LIMIT; dtype++) {
     sm_kir_kernel k;
     int n = list_operations((smelt_dtype)dtype, f64, list);
@@ -52,7 +52,7 @@ static compiled_c compile_c(const sm_kir_kernel *k, sm_text_form form) {
 
 static void try_operations(smelt_dtype in, int width) {
   static operation_data data;
-  operation list[MOST_BUFFERS];
+  operation list[MOST_BUFFERS] = {{SM_KOP_NONE, SMELT_DTYPE_NONE, SMELT_DTYPE_NONE}};
   int n = list_operations(in, true, list);
   uint64_t state = 88172645463325252u;
   sm_kir_kernel k;
