@@ -56,10 +56,13 @@ static smelt_status compile_text(const sm_cuda_device *d, const char *text, cons
   return status;
 }
 
-/* NVRTC is opened for the first kernel that is not in the cache. */
-static smelt_status need_nvrtc(sm_cuda_device *d, smelt_error *err) {
+/* NVRTC is opened for the first kernel that is not in the cache. One at a time: not every
+ * version lets threads compile side by side. */
+static smelt_status open_and_compile(sm_cuda_device *d, const char *text, const sm_allocator *allocator,
+                                     sm_object *out, smelt_error *err) {
   sm_lock(&d->compiling);
   smelt_status status = d->nvrtc.handle ? SMELT_OK : sm_nvrtc_open(&d->nvrtc, err);
+  if (status == SMELT_OK) status = compile_text(d, text, allocator, out, err);
   sm_unlock(&d->compiling);
   return status;
 }
@@ -67,11 +70,10 @@ static smelt_status need_nvrtc(sm_cuda_device *d, smelt_error *err) {
 static smelt_status generate(sm_device *device, const sm_kir_kernel *ir, sm_object *out, smelt_error *err) {
   sm_cuda_device *d = device->state;
   sm_text text;
-  SM_TRY(need_nvrtc(d, err));
   sm_text_init(&text, device->allocator);
   sm_text_form form = {.group = d->profile.max_group};
   smelt_status status = sm_c_family_text(ir, &sm_dialect_cuda, form, &text, err);
-  if (status == SMELT_OK) status = compile_text(d, text.data, device->allocator, out, err);
+  if (status == SMELT_OK) status = open_and_compile(d, text.data, device->allocator, out, err);
   if (status == SMELT_OK && sm_log_on(device->log, SM_LOG_SOURCE)) sm_log_text(device->log, &text);
   else sm_text_free(&text);
   return status;

@@ -120,7 +120,7 @@ static smelt_status build_text(sm_device *device, const sm_kir_kernel *ir, sm_ha
   sm_text text;
   sm_text_init(&text, device->allocator);
   smelt_status status = print_source(ir, &text, err);
-  if (status == SMELT_OK) log_line(device, ir->name, text.data);
+  if (status == SMELT_OK && sm_log_on(device->log, SM_LOG_SOURCE)) sm_log_line(device->log, text.data);
   if (status == SMELT_OK)
     status = sm_opencl_build(ocl, text.data, ir->name, &out->program, &out->kernel, err);
   if (status == SMELT_OK) keep_binary(device, key, out->program);
