@@ -12,7 +12,7 @@
 #include "ir/infer.h"
 
 typedef struct taken_call {
-  sm_opcode code;
+  const sm_op_row *row;
   int n;
   sm_target targets[SM_MAX_OPERANDS];
   const smelt_attrs *attrs;
@@ -54,9 +54,9 @@ static smelt_status fold(const taken_call *call, sm_scalar *out, smelt_error *er
   for (int i = 0; i < call->n; i++) {
     operands[i] = (sm_call_operand){.is_scalar = true, .scalar = call->targets[i].scalar};
   }
-  SM_TRY(sm_infer(call->code, operands, call->n, NULL, &inferred, err));
+  SM_TRY(sm_infer(call->row, operands, call->n, NULL, &inferred, err));
   SM_TRY(
-      sm_expr_compile(sm_op_row_of(call->code)->expr, inferred.operand, call->n, inferred.dtype, &expr, err));
+      sm_expr_compile(call->row->expr, inferred.operand, call->n, inferred.dtype, &expr, err));
   fold_steps(&expr, &inferred, &result);
   *out = sm_scalar_of(inferred.dtype, &result);
   return SMELT_OK;
@@ -77,7 +77,7 @@ static smelt_tensor *record_scalars(const taken_call *call) {
 /* The streams of the context that all tensor operands belong to, or `ctx`; NULL with
  * an error if there is none or they differ. */
 static sm_streams *common_streams(smelt_context *ctx, const taken_call *call, smelt_error *err) {
-  const sm_op_row *row = sm_op_row_of(call->code);
+  const sm_op_row *row = call->row;
   sm_streams *common = ctx ? &ctx->streams : NULL;
   for (int i = 0; i < call->n; i++) {
     if (call->targets[i].kind != SM_TARGET_TENSOR) continue;
@@ -115,7 +115,7 @@ static smelt_tensor *record_tensors(smelt_context *ctx, taken_call *call) {
                                  .scalar = target->scalar};
   }
   sm_cause *cause;
-  sm_tensor *t = sm_stream_record(stream, call->code, arguments, call->n, call->attrs, &cause);
+  sm_tensor *t = sm_stream_record(stream, call->row, arguments, call->n, call->attrs, &cause);
   return t ? sm_reference_create((sm_target){.kind = SM_TARGET_TENSOR, .tensor = t})
            : sm_reference_poison(cause);
 }
@@ -131,7 +131,7 @@ static bool infer_composite(const taken_call *call, sm_inferred *out) {
     if (x->kind != SM_TARGET_TENSOR || x->tensor->state == SM_POISONED) return false;
     operands[i] = (sm_call_operand){.dtype = x->tensor->dtype, .shape = &x->tensor->shape};
   }
-  return sm_infer(call->code, operands, call->n, call->attrs, out, NULL) == SMELT_OK;
+  return sm_infer(call->row, operands, call->n, call->attrs, out, NULL) == SMELT_OK;
 }
 
 /* A call that is wrong is left to the stream, which says so. */
@@ -141,13 +141,13 @@ static smelt_tensor *record_composite(taken_call *call) {
   if (!infer_composite(call, &inferred)) return record_tensors(NULL, call);
   sm_shape shape = call->targets[0].tensor->shape;
   for (int i = 0; i < call->n; i++) operands[i] = sm_reference_create(call->targets[i]);
-  return sm_composite_record(call->code, operands, &shape, &inferred, call->attrs);
+  return sm_composite_record((sm_opcode)call->row->code, operands, &shape, &inferred, call->attrs);
 }
 
 /* --- The call -------------------------------------------------------------------------------- */
 
 static bool take_operands(taken_call *call, smelt_tensor *const *operands, int n, sm_cause **poison) {
-  const char *name = sm_op_row_of(call->code)->name;
+  const char *name = call->row->name;
   int scalars = 0;
   *poison = NULL;
   for (int i = 0; i < n; i++) {
@@ -159,9 +159,9 @@ static bool take_operands(taken_call *call, smelt_tensor *const *operands, int n
   return n > 0 && scalars == n;
 }
 
-static smelt_tensor *record_call(smelt_context *ctx, sm_opcode code, smelt_tensor *const *operands, int n,
+static smelt_tensor *record_call(smelt_context *ctx, const sm_op_row *row, smelt_tensor *const *operands, int n,
                                  const smelt_attrs *attrs) {
-  taken_call call = {.code = code, .attrs = attrs};
+  taken_call call = {.row = row, .attrs = attrs};
   sm_cause *poison;
   bool only_scalars = take_operands(&call, operands, n, &poison);
   if (poison) {
@@ -169,20 +169,25 @@ static smelt_tensor *record_call(smelt_context *ctx, sm_opcode code, smelt_tenso
     release_from(&call, 0);
     return sm_reference_poison(poison);
   }
-  if (only_scalars && sm_op_folds_scalars(code)) return record_scalars(&call);
-  if (sm_op_row_of(code)->class == SM_CLASS_COMPOSITE) return record_composite(&call);
+  if (only_scalars && sm_op_folds_scalars(row)) return record_scalars(&call);
+  if (row->class == SM_CLASS_COMPOSITE) return record_composite(&call);
   return record_tensors(ctx, &call);
 }
 
 /* Of a call that fails the second result is poisoned as the first one. */
-smelt_tensor *sm_record_call(smelt_context *ctx, sm_opcode code, smelt_tensor *const *operands, int n,
-                             const smelt_attrs *attrs) {
-  bool may_want = sm_op_has_second(sm_op_row_of(code)) && attrs && attrs->size == sizeof *attrs;
+static smelt_tensor *record(smelt_context *ctx, const sm_op_row *row, smelt_tensor *const *operands, int n,
+                            const smelt_attrs *attrs) {
+  bool may_want = sm_op_has_second(row) && attrs && attrs->size == sizeof *attrs;
   smelt_tensor **second = may_want ? attrs->indices : NULL;
   if (second) *second = NULL;
-  smelt_tensor *first = record_call(ctx, code, operands, n, attrs);
+  smelt_tensor *first = record_call(ctx, row, operands, n, attrs);
   if (second && !*second) *second = smelt_ref(first);
   return first;
+}
+
+smelt_tensor *sm_record_call(smelt_context *ctx, sm_opcode code, smelt_tensor *const *operands, int n,
+                             const smelt_attrs *attrs) {
+  return record(ctx, sm_op_row_of(code), operands, n, attrs);
 }
 
 /* A list that is too long for a record in SM_MAX_OPERANDS parts, each of them the

@@ -104,7 +104,7 @@ static void run_tiles(const element_loop *l, char *out) {
 static smelt_status compile(element_loop *l, smelt_error *err) {
   smelt_dtype operands[SM_MAX_OPERANDS];
   for (int k = 0; k < l->op->n_operands; k++) operands[k] = l->op->operands[k].dtype;
-  return sm_expr_compile(sm_op_row_of((sm_opcode)l->op->code)->expr, operands, l->op->n_operands,
+  return sm_expr_compile(l->op->row->expr, operands, l->op->n_operands,
                          l->segment->values.items[l->op->out].dtype, &l->expr, err);
 }
 
@@ -112,7 +112,7 @@ smelt_status sm_ref_run_op(sm_device *device, const sm_segment *segment, const s
                            smelt_error *err) {
   const sm_value *out = &segment->values.items[op->out];
   element_loop l = {.segment = segment, .op = op, .buffers = buffers, .shape = &out->shape};
-  sm_op_class class = sm_op_row_of((sm_opcode)op->code)->class;
+  sm_op_class class = op->row->class;
   if (class == SM_CLASS_ELEMENTWISE) SM_TRY(compile(&l, err));
   SM_TRY(sm_buffer_create(device, (size_t)sm_shape_bytes(&out->shape, out->dtype), &buffers[op->out], err));
   if (class == SM_CLASS_ELEMENTWISE) run_tiles(&l, buffers[op->out]->data);

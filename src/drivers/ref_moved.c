@@ -117,7 +117,7 @@ static void find_source(move *m) {
 
 void sm_ref_move(const sm_segment *segment, const sm_op *op, sm_buffer *const *buffers) {
   const sm_value *out = &segment->values.items[op->out];
-  move m = {.rule = sm_op_row_of((sm_opcode)op->code)->shape, .attrs = op->attrs, .shape = &out->shape};
+  move m = {.rule = op->row->shape, .attrs = op->attrs, .shape = &out->shape};
   for (int k = 0; k < op->n_operands; k++) {
     uint32_t v = op->operands[k].use.value;
     m.operands[k] = &segment->values.items[v];

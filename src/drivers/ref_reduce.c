@@ -154,10 +154,8 @@ static void begin_reduce(reduce *r, const sm_op *op) {
 void sm_ref_reduce(const sm_segment *segment, const sm_op *op, sm_buffer *const *buffers) {
   uint32_t v = op->operands[0].use.value;
   const sm_value *in = &segment->values.items[v], *out = &segment->values.items[op->out];
-  reduce r = {.reduction = sm_op_row_of((sm_opcode)op->code)->reduction,
-              .dtype = in->dtype,
-              .shape = &in->shape,
-              .elements = buffers[v]->data};
+  reduce r = {
+      .reduction = op->row->reduction, .dtype = in->dtype, .shape = &in->shape, .elements = buffers[v]->data};
   begin_reduce(&r, op);
   size_t size = smelt_dtype_size(out->dtype);
   int64_t count = sm_shape_count(&out->shape);

@@ -8,7 +8,7 @@
 
 static sm_reason accept(const sm_segment *segment, const sm_op *op) {
   (void)segment;
-  bool joins = sm_op_row_of((sm_opcode)op->code)->shape == SM_SHAPE_CONCAT;
+  bool joins = op->row->shape == SM_SHAPE_CONCAT;
   return joins ? SM_REASON_NONE : SM_REASON_VARIANT;
 }
 

@@ -7,14 +7,14 @@
 #include "launch/run_trace.h"
 
 static bool gathers(const sm_op *op) {
-  sm_shape_rule rule = sm_op_row_of((sm_opcode)op->code)->shape;
+  sm_shape_rule rule = op->row->shape;
   return rule == SM_SHAPE_TAKE || rule == SM_SHAPE_TAKE_ALONG;
 }
 
 /* Every operation that has an element expression, and those that gather. */
 static sm_reason accept(const sm_segment *segment, const sm_op *op) {
   (void)segment;
-  bool elementwise = sm_op_row_of((sm_opcode)op->code)->class == SM_CLASS_ELEMENTWISE;
+  bool elementwise = op->row->class == SM_CLASS_ELEMENTWISE;
   return elementwise || gathers(op) ? SM_REASON_NONE : SM_REASON_VARIANT;
 }
 

@@ -49,7 +49,7 @@ static uint32_t count_uses(const sm_candidate *c, uint32_t v) {
 
 /* Uses of the flat index, and stores, want elements in row-major order. */
 static bool wants_order(const sm_candidate *c, const sm_op *op) {
-  const char *expr = sm_op_row_of((sm_opcode)op->code)->expr;
+  const char *expr = op->row->expr;
   bool index = expr && strstr(expr, "index");
   return index || value_at(c, op->out)->live || c->uses[op->out] > count_uses(c, op->out);
 }
@@ -114,7 +114,7 @@ static sm_reason check_records(const sm_candidate *candidate, bool spreads) {
 }
 
 static bool takes(const sm_op *op) {
-  return sm_is_reduction(op) || sm_op_row_of((sm_opcode)op->code)->class == SM_CLASS_ELEMENTWISE;
+  return sm_is_reduction(op) || op->row->class == SM_CLASS_ELEMENTWISE;
 }
 
 static sm_fit fit(const sm_candidate *candidate, const sm_limits *limits, bool spreads) {

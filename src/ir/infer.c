@@ -270,9 +270,9 @@ static bool has_scalar(const sm_call *c) {
 /* Scalars are converted and the extent of arange is computed here: neither may
  * depend on the host's rounding, flushing or traps. Without scalars there is nothing
  * to compute, and changing the environment takes longer than the rest. */
-smelt_status sm_infer(sm_opcode code, const sm_call_operand *operands, int n, const smelt_attrs *attrs,
+smelt_status sm_infer(const sm_op_row *row, const sm_call_operand *operands, int n, const smelt_attrs *attrs,
                       sm_inferred *out, smelt_error *err) {
-  sm_call c = {sm_op_row_of(code), operands, n, attrs};
+  sm_call c = {row, operands, n, attrs};
   SM_TRY(check_call(&c, err));
   if (!has_scalar(&c)) return infer(&c, out, err);
   sm_float_env host = sm_float_env_enter();
@@ -281,7 +281,6 @@ smelt_status sm_infer(sm_opcode code, const sm_call_operand *operands, int n, co
   return status;
 }
 
-bool sm_op_folds_scalars(sm_opcode code) {
-  const sm_op_row *row = sm_op_row_of(code);
+bool sm_op_folds_scalars(const sm_op_row *row) {
   return !row->attrs && strpbrk(row->operands, "TAB") != NULL;
 }

@@ -30,12 +30,12 @@ typedef struct sm_inferred {
 } sm_inferred;
 
 /* ERR_ARGUMENT, ERR_SHAPE or ERR_DTYPE; `attrs` may be NULL if the row has none. */
-smelt_status sm_infer(sm_opcode code, const sm_call_operand *operands, int n, const smelt_attrs *attrs,
+smelt_status sm_infer(const sm_op_row *row, const sm_call_operand *operands, int n, const smelt_attrs *attrs,
                       sm_inferred *out, smelt_error *err);
 
 /* The same for a call of weak scalars only, which stays a weak scalar: the
  * kind (bool, i64, u64, f64) the operands meet in. False if the operation
  * cannot be applied to scalars alone (creation, attributes). */
-bool sm_op_folds_scalars(sm_opcode code);
+bool sm_op_folds_scalars(const sm_op_row *row);
 
 #endif

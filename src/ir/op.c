@@ -8,7 +8,7 @@
 #include "ir/infer.h"
 
 static const sm_op_row rows[SM_OP_COUNT] = {
-#define OP(id, ...) [SM_OP_##id] = {__VA_ARGS__},
+#define OP(id, ...) [SM_OP_##id] = {.code = SM_OP_##id, __VA_ARGS__},
 #include "ir/ops.def"
 #undef OP
 };
@@ -33,12 +33,12 @@ sm_opcode sm_op_find(const char *name) {
   return SM_OP_COUNT;
 }
 
-int sm_op_given(const sm_op *op) { return op->n_operands - (rows[op->code].random ? SM_RANDOM_SCALARS : 0); }
+int sm_op_given(const sm_op *op) { return op->n_operands - (op->row->random ? SM_RANDOM_SCALARS : 0); }
 
 smelt_attrs sm_op_call_attrs(const sm_op *op, const sm_value *out) {
   smelt_attrs a = {.size = sizeof a, .dtype = out->dtype, .rank = out->shape.rank, .dims = out->shape.dims};
   if (!op->attrs) return a;
-  if (strchr(rows[op->code].attrs, 'r')) {
+  if (strchr(op->row->attrs, 'r')) {
     a.ranges = op->attrs->ranges;
     a.n_ranges = (size_t)op->attrs->n;
   } else {
@@ -76,7 +76,7 @@ bool sm_segment_add_source(sm_segment *seg, const sm_value *like, uint32_t *out)
   return true;
 }
 
-bool sm_segment_append_with(sm_segment *seg, sm_opcode code, const sm_operand *operands, int n,
+bool sm_segment_append_with(sm_segment *seg, const sm_op_row *row, const sm_operand *operands, int n,
                             const sm_attrs *attrs, const sm_value *out, uint32_t *out_value) {
   const sm_allocator *allocator = seg->arena.allocator;
   if (!sm_vec_reserve(allocator, &seg->ops, 1) || !sm_vec_reserve(allocator, &seg->values, 1)) return false;
@@ -86,14 +86,14 @@ bool sm_segment_append_with(sm_segment *seg, sm_opcode code, const sm_operand *o
   *out_value = (uint32_t)seg->values.len;
   seg->values.items[seg->values.len] = *out;
   seg->values.items[seg->values.len++].producer = (int32_t)seg->ops.len;
-  seg->ops.items[seg->ops.len++] = (sm_op){
-      .code = (uint16_t)code, .n_operands = (uint8_t)n, .out = *out_value, .operands = copy, .attrs = kept};
+  seg->ops.items[seg->ops.len++] =
+      (sm_op){.row = row, .n_operands = (uint8_t)n, .out = *out_value, .operands = copy, .attrs = kept};
   return true;
 }
 
 bool sm_op_is_cheap(const sm_op *op) {
   static const char *const exprs[] = {"0", "1", "x", "cast(x)"};
-  const char *expr = sm_op_row_of((sm_opcode)op->code)->expr;
+  const char *expr = op->row->expr;
   for (size_t i = 0; expr && i < sizeof exprs / sizeof exprs[0]; i++) {
     if (strcmp(expr, exprs[i]) == 0) return true;
   }
@@ -138,7 +138,7 @@ static smelt_status verify_use(const sm_segment *seg, size_t op_index, const sm_
 
 /* The element expression compiles for exactly the dtypes that are right. */
 static smelt_status verify_dtypes(const sm_segment *seg, const sm_op *op, smelt_error *err) {
-  const sm_op_row *row = sm_op_row_of((sm_opcode)op->code);
+  const sm_op_row *row = op->row;
   smelt_dtype dtypes[UINT8_MAX];
   sm_expr expr;
   for (int k = 0; k < op->n_operands; k++) dtypes[k] = op->operands[k].dtype;
@@ -147,7 +147,7 @@ static smelt_status verify_dtypes(const sm_segment *seg, const sm_op *op, smelt_
 
 static smelt_status verify_shape(const sm_segment *seg, size_t op_index, smelt_error *err) {
   const sm_op *op = &seg->ops.items[op_index];
-  if (sm_op_row_of((sm_opcode)op->code)->shape != SM_SHAPE_BROADCAST) return SMELT_OK;
+  if (op->row->shape != SM_SHAPE_BROADCAST) return SMELT_OK;
   sm_shape shape = {.rank = 0};
   bool fits = true;
   for (int k = 0; k < op->n_operands; k++) {
@@ -167,7 +167,7 @@ static bool same_attrs(const sm_op_row *row, const sm_attrs *a, const sm_attrs *
 /* Of what is not elementwise: inferring again gives the same. */
 static smelt_status verify_again(const sm_segment *seg, size_t op_index, smelt_error *err) {
   const sm_op *op = &seg->ops.items[op_index];
-  const sm_op_row *row = sm_op_row_of((sm_opcode)op->code);
+  const sm_op_row *row = op->row;
   const sm_value *out = &seg->values.items[op->out];
   sm_call_operand operands[SM_MAX_OPERANDS];
   sm_inferred inferred;
@@ -181,7 +181,7 @@ static smelt_status verify_again(const sm_segment *seg, size_t op_index, smelt_e
     return sm_error_set(err, SMELT_ERR_INTERNAL, "operation %zu lacks or has attributes", op_index);
   }
   smelt_attrs attrs = sm_op_call_attrs(op, out);
-  if (sm_infer((sm_opcode)op->code, operands, op->n_operands, &attrs, &inferred, &cause) != SMELT_OK) {
+  if (sm_infer(row, operands, op->n_operands, &attrs, &inferred, &cause) != SMELT_OK) {
     return sm_error_set(err, SMELT_ERR_INTERNAL, "operation %zu: %s", op_index, cause.text);
   }
   if (!same_attrs(row, op->attrs, &inferred.attrs)) {
@@ -195,11 +195,10 @@ static smelt_status verify_again(const sm_segment *seg, size_t op_index, smelt_e
 
 static smelt_status verify_op(const sm_segment *seg, size_t op_index, smelt_error *err) {
   const sm_op *op = &seg->ops.items[op_index];
-  if (op->code >= SM_OP_COUNT || op->out >= seg->values.len ||
-      seg->values.items[op->out].producer != (int32_t)op_index) {
+  if (op->out >= seg->values.len || seg->values.items[op->out].producer != (int32_t)op_index) {
     return sm_error_set(err, SMELT_ERR_INTERNAL, "operation %zu does not define its value", op_index);
   }
-  const sm_op_row *row = sm_op_row_of((sm_opcode)op->code);
+  const sm_op_row *row = op->row;
   if (!sm_op_takes(row, sm_op_given(op))) {
     return sm_error_set(err, SMELT_ERR_INTERNAL, "operation %zu has %d operands", op_index, op->n_operands);
   }

@@ -106,6 +106,7 @@ typedef enum sm_dtype_rule {
 
 /* A row of ops.def. */
 typedef struct sm_op_row {
+  uint16_t code; /* sm_opcode */
   const char *name, *log, *slog;
   sm_family family;
   sm_op_class class;
@@ -198,7 +199,7 @@ typedef struct sm_attrs {
 } sm_attrs;
 
 typedef struct sm_op {
-  uint16_t code; /* sm_opcode */
+  const sm_op_row *row;
   uint8_t n_operands;
   uint32_t out; /* the value it defines */
   sm_operand *operands;
@@ -231,12 +232,12 @@ void sm_segment_reset(sm_segment *seg);
 bool sm_segment_add_source(sm_segment *seg, const sm_value *like, uint32_t *out);
 /* Appends a record whose operands and attributes are copied; it defines a new value
  * like `out` (producer is filled in). On failure the segment is as before. */
-bool sm_segment_append_with(sm_segment *seg, sm_opcode code, const sm_operand *operands, int n,
+bool sm_segment_append_with(sm_segment *seg, const sm_op_row *row, const sm_operand *operands, int n,
                             const sm_attrs *attrs, const sm_value *out, uint32_t *out_value);
-/* The same for an operation without attributes of its own. */
+/* The same for an operation of the table without attributes of its own. */
 static inline bool sm_segment_append(sm_segment *seg, sm_opcode code, const sm_operand *operands, int n,
                                      const sm_value *out, uint32_t *out_value) {
-  return sm_segment_append_with(seg, code, operands, n, NULL, out, out_value);
+  return sm_segment_append_with(seg, sm_op_row_of(code), operands, n, NULL, out, out_value);
 }
 
 /* The number of operands of the call, without what a random operation drew. */

@@ -20,14 +20,14 @@ static bool has_scalar(const sm_op *op) {
 }
 
 static const char *log_name(const sm_op *op) {
-  const sm_op_row *row = sm_op_row_of((sm_opcode)op->code);
+  const sm_op_row *row = op->row;
   return row->slog && has_scalar(op) ? row->slog : row->log;
 }
 
 /* The dtype the operation works in: of its first operand that is no mask, for
  * creation that of the result. */
 static smelt_dtype working_dtype(const sm_segment *seg, const sm_op *op) {
-  const sm_op_row *row = sm_op_row_of((sm_opcode)op->code);
+  const sm_op_row *row = op->row;
   if (sm_op_creates(row)) return seg->values.items[op->out].dtype;
   return op->operands[row->operands[0] == 'B' ? 1 : 0].dtype;
 }
@@ -47,7 +47,7 @@ void sm_op_print_log_name(sm_text *text, const sm_segment *seg, const sm_op *op)
                                          [SM_FAMILY_FLOAT] = "Float",
                                          [SM_FAMILY_INT] = "Int",
                                          [SM_FAMILY_BOOL] = "Bool"};
-  sm_family family = sm_op_row_of((sm_opcode)op->code)->family;
+  sm_family family = op->row->family;
   smelt_dtype dtype = working_dtype(seg, op);
   bool with_kind = family == SM_FAMILY_BASE || family == SM_FAMILY_NUMERIC;
   sm_text_addf(text, "%s%s(%s, %s)", families[family], with_kind ? kind_word(dtype) : "",

@@ -22,9 +22,7 @@ static uint64_t operand_word(const sm_operand *operand) {
 
 _Static_assert(SMELT_MAX_RANK <= 16, "four bits for an axis");
 
-static bool names_axes(const sm_op *op) {
-  return op->attrs && !strchr(sm_op_row_of((sm_opcode)op->code)->attrs, 'r');
-}
+static bool names_axes(const sm_op *op) { return op->attrs && !strchr(op->row->attrs, 'r'); }
 
 /* The axes of an operation that names some, four bits each; how many is in the
  * operation's own word. */
@@ -37,7 +35,7 @@ static uint64_t axes_word(const sm_attrs *attrs) {
 /* Bits: result 32, operands 8, code 16, axes 8. */
 static uint64_t op_word(const sm_op *op) {
   uint64_t axes = names_axes(op) ? (uint64_t)op->attrs->n : 0;
-  return axes << 56 | (uint64_t)op->code << 40 | (uint64_t)op->n_operands << 32 | op->out;
+  return axes << 56 | (uint64_t)op->row->code << 40 | (uint64_t)op->n_operands << 32 | op->out;
 }
 
 static size_t count_words(const sm_segment *segment) {

@@ -186,7 +186,7 @@ static void print_seed(sm_text *text, const sm_op *op, int given, draws *next) {
 }
 
 static void print_record(sm_text *text, const sm_segment *seg, const sm_op *op, draws *next) {
-  const sm_op_row *row = sm_op_row_of((sm_opcode)op->code);
+  const sm_op_row *row = op->row;
   const sm_value *out = &seg->values.items[op->out];
   int given = sm_op_given(op);
   if (row->random) print_seed(text, op, given, next);

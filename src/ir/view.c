@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ir/view.h"
 
-bool sm_op_is_view(const sm_op *op) { return sm_op_row_of((sm_opcode)op->code)->class == SM_CLASS_VIEW; }
+bool sm_op_is_view(const sm_op *op) { return op->row->class == SM_CLASS_VIEW; }
 
 static void swap_axes(const sm_layout *in, const int *pair, sm_layout *out) {
   int axes[SMELT_MAX_RANK];
@@ -12,7 +12,7 @@ static void swap_axes(const sm_layout *in, const int *pair, sm_layout *out) {
 }
 
 bool sm_view_layout(const sm_op *op, const sm_layout *operand, const sm_shape *result, sm_layout *out) {
-  switch (sm_op_row_of((sm_opcode)op->code)->shape) {
+  switch (op->row->shape) {
     case SM_SHAPE_PERMUTE:
       sm_layout_permute(operand, op->attrs->axes, out);
       return true;

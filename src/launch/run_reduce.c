@@ -32,7 +32,7 @@ static size_t count_operands(const run *r) { return r->trace->inputs.len + r->tr
 static const sm_op *first_reduction(const run *r) {
   for (int i = 0; i < r->trace->n_ops; i++) {
     const sm_op *op = &r->segment->ops.items[r->trace->ops[i]];
-    if (sm_op_row_of((sm_opcode)op->code)->class == SM_CLASS_REDUCE) return op;
+    if (op->row->class == SM_CLASS_REDUCE) return op;
   }
   return NULL;
 }

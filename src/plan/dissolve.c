@@ -15,7 +15,7 @@ static void note_readers_of(const sm_segment *segment, const sm_fuser *const *fu
     int32_t producer = segment->values.items[op->operands[k].use.value].producer;
     if (producer == SM_NO_OP) continue;
     /* A selection does not broadcast what it reads. */
-    bool selects = sm_op_row_of((sm_opcode)op->code)->class == SM_CLASS_SELECT;
+    bool selects = op->row->class == SM_CLASS_SELECT;
     by_record[producer].n++;
     by_record[producer].others |= selects || fuser[producer] != fuser[reader];
   }

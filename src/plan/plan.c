@@ -530,7 +530,7 @@ void sm_plan_free(sm_plan *plan) { sm_arena_free(&plan->arena); }
 
 smelt_status sm_plan_explain(const sm_segment *segment, const sm_cluster *cluster, const sm_limits *limits,
                              smelt_error *err) {
-  const char *name = sm_op_row_of((sm_opcode)segment->ops.items[cluster->ops[0]].code)->name;
+  const char *name = segment->ops.items[cluster->ops[0]].row->name;
   if (cluster->refused == SM_REASON_VARIANT) {
     return sm_error_set(err, SMELT_ERR_UNSUPPORTED, "%s: no fuser takes this operation", name);
   }

@@ -35,7 +35,7 @@ static bool is_guest(const finder *f, const sm_operand *operand) {
 static uint64_t face_of(const finder *f, int position) {
   const sm_op *op = record(f, position);
   sm_hash h = sm_hash_start();
-  sm_hash_u64(&h, (uint64_t)op->code << 8 | op->n_operands);
+  sm_hash_u64(&h, (uint64_t)op->row->code << 8 | op->n_operands);
   sm_hash_u64(&h, f->segment->values.items[op->out].dtype);
   for (int i = 0; op->attrs && i < op->attrs->n; i++) sm_hash_u64(&h, (uint64_t)op->attrs->axes[i]);
   for (int k = 0; k < op->n_operands; k++)

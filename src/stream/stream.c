@@ -136,7 +136,7 @@ smelt_status sm_stream_input(sm_stream *s, smelt_dtype dtype, const sm_shape *sh
  * reference has been given up. */
 typedef struct recording {
   sm_stream *stream;
-  sm_opcode code;
+  const sm_op_row *row;
   const sm_argument *arguments;
   int n;
   sm_inferred inferred;
@@ -151,7 +151,7 @@ static smelt_status infer_call(recording *r, const smelt_attrs *attrs, smelt_err
     operands[i] = a->tensor ? (sm_call_operand){.dtype = a->tensor->dtype, .shape = &a->tensor->shape}
                             : (sm_call_operand){.is_scalar = true, .scalar = a->scalar};
   }
-  return sm_infer(r->code, operands, r->n, attrs, &r->inferred, err);
+  return sm_infer(r->row, operands, r->n, attrs, &r->inferred, err);
 }
 
 /* What stands for a foreign tensor in this segment. Nobody has a reference: it is given
@@ -241,14 +241,14 @@ static sm_tensor *append(recording *r) {
   for (int i = 0; i < r->n; i++) {
     if (r->operands[i].dtype != r->inferred.operand[i] && !convert_operand(r, i)) return NULL;
   }
-  const sm_op_row *row = sm_op_row_of(r->code);
+  const sm_op_row *row = r->row;
   sm_tensor *t = sm_tensor_create(s, SM_PENDING, r->inferred.dtype, &r->inferred.shape, row->name);
   if (!t) return NULL;
   if (row->random) draw_random(r);
   t->id = new_id(s);
   sm_value out = {.id = t->id, .dtype = t->dtype, .shape = t->shape, .tensor = t};
   const sm_attrs *attrs = sm_op_has_attrs(row) ? &r->inferred.attrs : NULL;
-  if (!sm_segment_append_with(&s->segment, r->code, r->operands, r->n, attrs, &out, &t->value)) {
+  if (!sm_segment_append_with(&s->segment, row, r->operands, r->n, attrs, &out, &t->value)) {
     sm_tensor_free(s, t);
     return NULL;
   }
@@ -276,7 +276,7 @@ static sm_tensor *try_record(recording *r, const smelt_attrs *attrs, sm_cause **
   sm_tensor *t = NULL;
   if (infer_call(r, attrs, &err) == SMELT_OK) {
     t = append(r);
-    if (!t) sm_error_memory(&err, sm_op_row_of(r->code)->name);
+    if (!t) sm_error_memory(&err, r->row->name);
   }
   if (!t) {
     sm_stream_log(r->stream, SM_LOG_POISON, "[poison] %s\n", err.text);
@@ -323,9 +323,9 @@ static sm_tensor *refuse_record(const sm_argument *arguments, int n, sm_cause **
 
 /* --- The call --- */
 
-static sm_tensor *record(sm_stream *s, sm_thread *self, sm_opcode code, const sm_argument *arguments, int n,
-                         const smelt_attrs *attrs, sm_cause **cause) {
-  recording r = {.stream = s, .code = code, .arguments = arguments, .n = n};
+static sm_tensor *record(sm_stream *s, sm_thread *self, const sm_op_row *row, const sm_argument *arguments,
+                         int n, const smelt_attrs *attrs, sm_cause **cause) {
+  recording r = {.stream = s, .row = row, .arguments = arguments, .n = n};
   take_references(&r);
   sm_tensor *t = try_record(&r, attrs, cause);
   bury_taken(&r, n);
@@ -344,13 +344,13 @@ static int find_foreign(const sm_stream *s, const sm_argument *arguments, int n,
   return found;
 }
 
-sm_tensor *sm_stream_record(sm_stream *s, sm_opcode code, const sm_argument *arguments, int n,
+sm_tensor *sm_stream_record(sm_stream *s, const sm_op_row *row, const sm_argument *arguments, int n,
                             const smelt_attrs *attrs, sm_cause **cause) {
   sm_argument foreign[SM_MAX_OPERANDS];
   int n_foreign = find_foreign(s, arguments, n, foreign);
   if (sm_thread_self()->inside) return refuse_record(arguments, n, cause);
   for (int i = 0; i < n_foreign; i++) (void)sm_stream_resolve(foreign[i].tensor, NULL);
-  sm_tensor *t = record(s, sm_stream_enter(s), code, arguments, n, attrs, cause);
+  sm_tensor *t = record(s, sm_stream_enter(s), row, arguments, n, attrs, cause);
   drop_all(foreign, n_foreign);
   return t;
 }

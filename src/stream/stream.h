@@ -151,11 +151,11 @@ typedef struct sm_argument {
   sm_scalar scalar;
 } sm_argument;
 
-/* Records `code`; inserts conversions where dtypes differ. The result has one
+/* Records the operation; inserts conversions where dtypes differ. The result has one
  * reference. On failure nothing is recorded, and `cause` (a reference for the
  * caller) says why: the first poisoned operand's cause or a new one. Foreign operands
  * are of the same set; they are resolved first. */
-sm_tensor *sm_stream_record(sm_stream *s, sm_opcode code, const sm_argument *arguments, int n,
+sm_tensor *sm_stream_record(sm_stream *s, const sm_op_row *row, const sm_argument *arguments, int n,
                             const smelt_attrs *attrs, sm_cause **cause);
 
 /* Gives one reference up. */

@@ -169,7 +169,7 @@ static sm_trace_value bound_value(const sm_segment *segment, uint32_t v) {
   return bound;
 }
 
-static bool selects(const sm_op *op) { return sm_op_row_of((sm_opcode)op->code)->class == SM_CLASS_SELECT; }
+static bool selects(const sm_op *op) { return op->row->class == SM_CLASS_SELECT; }
 
 /* Operand k as the record reads it; a guest's own shape may have a lower rank than the
  * space. */
@@ -183,7 +183,7 @@ static sm_trace_value bound_operand(const sm_segment *segment, const sm_block *b
     return bound;
   }
   int at = op->attrs->axes[0];
-  bool takes = sm_op_row_of((sm_opcode)op->code)->shape == SM_SHAPE_TAKE;
+  bool takes = op->row->shape == SM_SHAPE_TAKE;
   if (k == 0) {
     bound.gathered = (int8_t)at;
     follow(&bound, 0, at, 0);
@@ -361,7 +361,7 @@ static smelt_status lower_operation(lowering *l, smelt_error *err) {
   if (selects(l->op)) return lower_selection(l, err);
   smelt_dtype result = l->b->segment->values.items[l->op->out].dtype;
   for (int k = 0; k < l->op->n_operands; k++) dtypes[k] = l->op->operands[k].dtype;
-  const char *source = sm_op_row_of((sm_opcode)l->op->code)->expr;
+  const char *source = l->op->row->expr;
   return lower_expr(l, source, dtypes, result, &l->b->local_of[l->op->out], err);
 }
 
@@ -597,7 +597,7 @@ static int32_t add_task(builder *b, const sm_op *op) {
   int32_t local = read_tensor(b, elements, op, 0);
   if (local != SM_NO_LOCAL && dtype_of(elements, local) != working) local = cast(b, elements, local, working);
   if (local == SM_NO_LOCAL) return SM_NO_LOCAL;
-  sm_trace_task task = {sm_op_row_of((sm_opcode)op->code)->reduction, working, local,
+  sm_trace_task task = {op->row->reduction, working, local,
                         elements->steps.items[local].pass};
   return number_task(b, &task);
 }

@@ -85,7 +85,7 @@ static bool is_too_large(const guide *g, const step *s) {
   for (int i = 0; i < s->n; i++) operands[i] = describe(g, &s->operands[i], &shapes[i]);
   smelt_attrs attrs = step_attrs(s);
   sm_inferred result;
-  return sm_infer(sm_op_find(s->op), operands, s->n, &attrs, &result, NULL) == SMELT_OK &&
+  return sm_infer(sm_op_row_of(sm_op_find(s->op)), operands, s->n, &attrs, &result, NULL) == SMELT_OK &&
          (sm_shape_count(&result.shape) > MAX_ELEMENTS || result.shape.rank > MAX_RANK);
 }
 

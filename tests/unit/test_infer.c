@@ -42,7 +42,7 @@ static sm_call_operand truth(bool v) {
 static sm_inferred infer(sm_opcode code, const sm_call_operand *operands, int n) {
   sm_inferred out;
   smelt_error err;
-  CHECK_OK(sm_infer(code, operands, n, NULL, &out, &err), err);
+  CHECK_OK(sm_infer(sm_op_row_of(code), operands, n, NULL, &out, &err), err);
   return out;
 }
 
@@ -50,9 +50,9 @@ static void refuses(sm_opcode code, const sm_call_operand *operands, int n, smel
                     const char *text) {
   sm_inferred out;
   smelt_error err;
-  CHECK_STATUS(sm_infer(code, operands, n, NULL, &out, &err), status);
+  CHECK_STATUS(sm_infer(sm_op_row_of(code), operands, n, NULL, &out, &err), status);
   CHECK_STR(err.text, text);
-  CHECK_STATUS(sm_infer(code, operands, n, NULL, &out, NULL), status);
+  CHECK_STATUS(sm_infer(sm_op_row_of(code), operands, n, NULL, &out, NULL), status);
 }
 
 /* --- Dtypes ------------------------------------------------------------------------- */
@@ -145,9 +145,10 @@ TEST(scalars_among_themselves) {
 }
 
 TEST(what_folds) {
-  CHECK(sm_op_folds_scalars(SM_OP_ADD) && sm_op_folds_scalars(SM_OP_EXP) && sm_op_folds_scalars(SM_OP_WHERE));
-  CHECK(!sm_op_folds_scalars(SM_OP_ARANGE) && !sm_op_folds_scalars(SM_OP_FULL));
-  CHECK(!sm_op_folds_scalars(SM_OP_ASTYPE) && !sm_op_folds_scalars(SM_OP_RAND));
+  CHECK(sm_op_folds_scalars(sm_op_row_of(SM_OP_ADD)) && sm_op_folds_scalars(sm_op_row_of(SM_OP_EXP)) &&
+        sm_op_folds_scalars(sm_op_row_of(SM_OP_WHERE)));
+  CHECK(!sm_op_folds_scalars(sm_op_row_of(SM_OP_ARANGE)) && !sm_op_folds_scalars(sm_op_row_of(SM_OP_FULL)));
+  CHECK(!sm_op_folds_scalars(sm_op_row_of(SM_OP_ASTYPE)) && !sm_op_folds_scalars(sm_op_row_of(SM_OP_RAND)));
 }
 
 /* --- Shapes ----------------------------------------------------------------------------- */
@@ -189,7 +190,7 @@ TEST(messages_hold_the_widest_operands) {
   wide[1].dtype = SMELT_I32;
   sm_inferred out;
   smelt_error err;
-  CHECK_STATUS(sm_infer(SM_OP_WHERE, wide, 3, NULL, &out, &err), SMELT_ERR_DTYPE);
+  CHECK_STATUS(sm_infer(sm_op_row_of(SM_OP_WHERE), wide, 3, NULL, &out, &err), SMELT_ERR_DTYPE);
   CHECK_CONTAINS(err.text, "where(bool[9223372036854775807,");
   CHECK(strlen(err.text) < sizeof err.text);
 }
@@ -202,7 +203,7 @@ static smelt_attrs attrs_of(smelt_dtype dtype, int rank, const int64_t *dims) {
 
 static smelt_status create(sm_opcode code, const sm_call_operand *operands, int n, smelt_attrs attrs,
                            sm_inferred *out, smelt_error *err) {
-  return sm_infer(code, operands, n, &attrs, out, err);
+  return sm_infer(sm_op_row_of(code), operands, n, &attrs, out, err);
 }
 
 TEST(creation) {
@@ -235,11 +236,12 @@ TEST(attributes_that_are_wrong) {
   CHECK_STR(err.text, "ones(): extent -3 of axis 1 is negative");
   CHECK_STATUS(create(SM_OP_ONES, NULL, 0, attrs_of((smelt_dtype)99, DIMS(2)), &r, &err), SMELT_ERR_DTYPE);
   CHECK_STR(err.text, "ones: 99 is not a dtype");
-  CHECK_STATUS(sm_infer(SM_OP_ZEROS, NULL, 0, NULL, &r, &err), SMELT_ERR_ARGUMENT);
+  CHECK_STATUS(sm_infer(sm_op_row_of(SM_OP_ZEROS), NULL, 0, NULL, &r, &err), SMELT_ERR_ARGUMENT);
   CHECK_STR(err.text, "zeros needs attributes");
   smelt_attrs cut = attrs_of(SMELT_F32, 0, NULL);
   cut.size--;
-  CHECK_STATUS(sm_infer(SM_OP_ASTYPE, OPERANDS(scalar(SMELT_F32)), &cut, &r, &err), SMELT_ERR_ARGUMENT);
+  CHECK_STATUS(sm_infer(sm_op_row_of(SM_OP_ASTYPE), OPERANDS(scalar(SMELT_F32)), &cut, &r, &err),
+               SMELT_ERR_ARGUMENT);
   CHECK_STR(err.text, "astype needs attributes");
 }
 
@@ -252,7 +254,7 @@ TEST(wrong_arity) {
       sm_inferred out;
       smelt_error err;
       if (sm_op_takes(row, n)) continue;
-      CHECK_STATUS(sm_infer((sm_opcode)code, NULL, n, &attrs, &out, &err), SMELT_ERR_ARGUMENT);
+      CHECK_STATUS(sm_infer(sm_op_row_of((sm_opcode)code), NULL, n, &attrs, &out, &err), SMELT_ERR_ARGUMENT);
       CHECK(strncmp(err.text, row->name, strlen(row->name)) == 0);
       CHECK_CONTAINS(err.text, " takes ");
     }

@@ -46,7 +46,7 @@ static smelt_status infer(sm_opcode code, const sm_shape *shapes, int n, smelt_a
     operands[i] = (sm_call_operand){.dtype = index ? index_dtype : SMELT_F32, .shape = &shapes[i]};
   }
   memset(out, 0xa5, sizeof *out);
-  return sm_infer(code, operands, n, &attrs, out, err);
+  return sm_infer(sm_op_row_of(code), operands, n, &attrs, out, err);
 }
 
 static const char *text_of(const sm_inferred *r) {
@@ -56,7 +56,7 @@ static const char *text_of(const sm_inferred *r) {
 
 /* The attributes as those of a call. */
 static smelt_attrs again(sm_opcode code, const sm_inferred *r) {
-  sm_op op = {.code = (uint16_t)code, .attrs = sm_op_has_attrs(sm_op_row_of(code)) ? &r->attrs : NULL};
+  sm_op op = {.row = sm_op_row_of(code), .attrs = sm_op_has_attrs(sm_op_row_of(code)) ? &r->attrs : NULL};
   static sm_value out;
   out = (sm_value){.dtype = r->dtype, .shape = r->shape};
   return sm_op_call_attrs(&op, &out);
@@ -317,11 +317,11 @@ TEST(concat_promotes) {
   sm_call_operand operands[] = {{.dtype = SMELT_I8, .shape = &shape}, {.dtype = SMELT_U8, .shape = &shape}};
   sm_inferred r;
   smelt_error err;
-  CHECK_OK(sm_infer(SM_OP_CONCAT, operands, 2, &attrs, &r, &err), err);
+  CHECK_OK(sm_infer(sm_op_row_of(SM_OP_CONCAT), operands, 2, &attrs, &r, &err), err);
   CHECK_I64(r.dtype, SMELT_I16);
   CHECK(r.operand[0] == SMELT_I16 && r.operand[1] == SMELT_I16);
   operands[1].dtype = SMELT_BOOL;
-  CHECK_STATUS(sm_infer(SM_OP_CONCAT, operands, 2, &attrs, &r, &err), SMELT_ERR_DTYPE);
+  CHECK_STATUS(sm_infer(sm_op_row_of(SM_OP_CONCAT), operands, 2, &attrs, &r, &err), SMELT_ERR_DTYPE);
   CHECK_STR(err.text, "concat(i8[2], bool[2]): no common dtype; convert with astype");
 }
 
@@ -356,9 +356,10 @@ TEST(weak_scalars_are_refused) {
     sm_inferred r;
     smelt_error err;
     if (row->class == SM_CLASS_ELEMENTWISE) continue;
-    CHECK(!sm_op_folds_scalars((sm_opcode)code));
-    CHECK_STATUS(sm_infer((sm_opcode)code, operands, (int)strlen(row->operands), &nothing, &r, &err),
-                 SMELT_ERR_ARGUMENT);
+    CHECK(!sm_op_folds_scalars(sm_op_row_of((sm_opcode)code)));
+    CHECK_STATUS(
+        sm_infer(sm_op_row_of((sm_opcode)code), operands, (int)strlen(row->operands), &nothing, &r, &err),
+        SMELT_ERR_ARGUMENT);
     CHECK_CONTAINS(err.text, "the operands have to be tensors");
   }
 }

@@ -105,7 +105,7 @@ static sm_tensor *keep(sm_tensor *t) {
 static sm_tensor *call_on(sm_stream *stream, sm_opcode code, sm_tensor *a, sm_tensor *b) {
   sm_argument arguments[2] = {{.tensor = a}, {.tensor = b}};
   sm_cause *cause = NULL;
-  sm_tensor *t = sm_stream_record(stream, code, arguments, b ? 2 : 1, NULL, &cause);
+  sm_tensor *t = sm_stream_record(stream, sm_op_row_of(code), arguments, b ? 2 : 1, NULL, &cause);
   if (!t) sm_cause_drop(cause);
   CHECK(t != NULL);
   return t;
@@ -279,7 +279,7 @@ TEST(a_poisoned_tensor_poisons_what_is_recorded_later) {
   flush(&f);
   sm_cause *cause = NULL;
   sm_argument argument = {.tensor = keep(bad)};
-  CHECK(sm_stream_record(f.stream, SM_OP_ABS, &argument, 1, NULL, &cause) == NULL);
+  CHECK(sm_stream_record(f.stream, sm_op_row_of(SM_OP_ABS), &argument, 1, NULL, &cause) == NULL);
   CHECK(cause == bad->cause);
   sm_cause_drop(cause);
   sm_stream_drop(bad);

@@ -179,7 +179,7 @@ static sm_opcode draw_view(const sm_shape *in, sm_inferred *out) {
     call c;
     draw_call(sm_op_row_of(code)->shape, in, &c);
     sm_call_operand operand = {.dtype = SMELT_I64, .shape = in};
-    bool right = sm_infer(code, &operand, 1, &c.attrs, out, NULL) == SMELT_OK;
+    bool right = sm_infer(sm_op_row_of(code), &operand, 1, &c.attrs, out, NULL) == SMELT_OK;
     if (right && sm_shape_count(&out->shape) <= MAX_ITEMS && out->shape.rank < 8) return code;
   }
 }
@@ -197,7 +197,7 @@ static void step(sm_layout *l, int64_t *places) {
   sm_opcode code = draw_view(&l->shape, &r);
   sm_operand operand = {.dtype = SMELT_I64};
   const sm_op op = {
-      .code = (uint16_t)code, .n_operands = 1, .out = 1, .operands = &operand, .attrs = &r.attrs};
+      .row = sm_op_row_of(code), .n_operands = 1, .out = 1, .operands = &operand, .attrs = &r.attrs};
   sm_value values[] = {{.dtype = SMELT_I64, .shape = l->shape}, {.dtype = SMELT_I64, .shape = r.shape}};
   sm_segment seg = {.values = {.items = values, .len = 2}};
   move_places(&seg, &op, places, moved);

@@ -13,12 +13,12 @@
 
 static sm_reason accept_wide(const sm_segment *segment, const sm_op *op) {
   (void)segment;
-  return op->code == SM_OP_SIN || op->code == SM_OP_COS ? SM_REASON_VARIANT : SM_REASON_NONE;
+  return op->row->code == SM_OP_SIN || op->row->code == SM_OP_COS ? SM_REASON_VARIANT : SM_REASON_NONE;
 }
 
 static sm_reason accept_narrow(const sm_segment *segment, const sm_op *op) {
   (void)segment;
-  return op->code == SM_OP_SIN ? SM_REASON_NONE : SM_REASON_VARIANT;
+  return op->row->code == SM_OP_SIN ? SM_REASON_NONE : SM_REASON_VARIANT;
 }
 
 static sm_fit fit(const sm_candidate *c, const sm_limits *limits) {
@@ -40,7 +40,7 @@ static sm_fit fit(const sm_candidate *c, const sm_limits *limits) {
 /* An anchor: takes sin, and around it exp and add. */
 static sm_fit fit_anchor(const sm_candidate *c, const sm_limits *limits) {
   for (int i = 0; i < c->n_ops; i++) {
-    uint16_t code = c->segment->ops.items[c->ops[i]].code;
+    uint16_t code = c->segment->ops.items[c->ops[i]].row->code;
     if (code != SM_OP_SIN && code != SM_OP_EXP && code != SM_OP_ADD)
       return (sm_fit){.reason = SM_REASON_SHAPE};
   }
@@ -50,7 +50,7 @@ static sm_fit fit_anchor(const sm_candidate *c, const sm_limits *limits) {
 /* A wider one: log as well. */
 static sm_fit fit_wider(const sm_candidate *c, const sm_limits *limits) {
   for (int i = 0; i < c->n_ops; i++) {
-    uint16_t code = c->segment->ops.items[c->ops[i]].code;
+    uint16_t code = c->segment->ops.items[c->ops[i]].row->code;
     if (code != SM_OP_SIN && code != SM_OP_EXP && code != SM_OP_ADD && code != SM_OP_LOG)
       return (sm_fit){.reason = SM_REASON_SHAPE};
   }

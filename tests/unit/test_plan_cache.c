@@ -146,7 +146,8 @@ static intptr_t look_up_reduction(fixture *f, int axis, intptr_t plan) {
   CHECK(sm_segment_add_source(&seg, &(sm_value){.dtype = SMELT_F32, .shape = {2, {8, 8}}}, &x));
   sm_operand operand = {.use = {x, SM_READ_ONLY}, .dtype = SMELT_F32};
   sm_value out = {.dtype = SMELT_F32, .live = true, .shape = {1, {8}}};
-  CHECK(sm_segment_append_with(&seg, SM_OP_SUM, &operand, 1, &(sm_attrs){.n = 1, .axes = {axis}}, &out, &y));
+  CHECK(sm_segment_append_with(&seg, sm_op_row_of(SM_OP_SUM), &operand, 1,
+                               &(sm_attrs){.n = 1, .axes = {axis}}, &out, &y));
   intptr_t found = (intptr_t)sm_plan_cache_find(&f->cache, &seg, &f->key);
   CHECK(f->key.words.len > 0);
   if (!found) CHECK(sm_plan_cache_add(&f->cache, &seg, &f->key, (void *)plan));

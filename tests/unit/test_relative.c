@@ -16,7 +16,7 @@ static void form_of(sm_opcode code, sm_attrs attrs, sm_words *out) {
   result.live = true;
   CHECK(sm_segment_add_source(&seg, &source, &in));
   sm_operand operand = {.use = {in, SM_READ_ONLY}, .dtype = SMELT_F32};
-  CHECK(sm_segment_append_with(&seg, code, &operand, 1, &attrs, &result, &v));
+  CHECK(sm_segment_append_with(&seg, sm_op_row_of(code), &operand, 1, &attrs, &result, &v));
   *out = (sm_words){.len = 0};
   CHECK(sm_relative_form(&seg, &sm_malloc_allocator, out));
   sm_segment_free(&seg);

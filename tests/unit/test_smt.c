@@ -393,11 +393,11 @@ static uint32_t add_moved(sm_segment *seg, sm_opcode code, uint64_t id, smelt_at
   sm_inferred r;
   smelt_error err;
   attrs.size = sizeof attrs;
-  CHECK_OK(sm_infer(code, call, n, &attrs, &r, &err), err);
+  CHECK_OK(sm_infer(sm_op_row_of(code), call, n, &attrs, &r, &err), err);
   sm_value value = {.id = id, .dtype = r.dtype, .shape = r.shape};
   uint32_t index = 0;
   const sm_attrs *own = sm_op_has_attrs(sm_op_row_of(code)) ? &r.attrs : NULL;
-  CHECK(sm_segment_append_with(seg, code, operands, n, own, &value, &index));
+  CHECK(sm_segment_append_with(seg, sm_op_row_of(code), operands, n, own, &value, &index));
   return index;
 }
 

@@ -40,7 +40,7 @@ static void run_fake(void *self, sm_job *job) {
     }
     if (!value->live) continue;
     f->live++;
-    const char *name = sm_op_row_of((sm_opcode)seg->ops.items[value->producer].code)->name;
+    const char *name = seg->ops.items[value->producer].row->name;
     if (f->fails && strcmp(f->fails, name) == 0) {
       sm_error_set(&err, SMELT_ERR_LAUNCH, "%s failed", name);
       job->causes[v] = sm_cause_create(&err);
@@ -123,7 +123,7 @@ static sm_tensor *ref(sm_tensor *t) {
 static sm_tensor *record(fixture *x, sm_opcode code, sm_tensor *a, sm_tensor *b) {
   sm_argument arguments[] = {{.tensor = a}, {.tensor = b}};
   sm_cause *cause = NULL;
-  sm_tensor *t = sm_stream_record(x->s, code, arguments, b ? 2 : 1, NULL, &cause);
+  sm_tensor *t = sm_stream_record(x->s, sm_op_row_of(code), arguments, b ? 2 : 1, NULL, &cause);
   CHECK(t != NULL);
   return t;
 }
@@ -249,8 +249,8 @@ TEST(conversions_are_records) {
   sm_tensor *y = record(&x, SM_OP_ADD, ref(a), input_of(&x, SMELT_U8, 4));
   CHECK_I64(y->dtype, SMELT_I16);
   CHECK_I64(x.s->segment.ops.len, 3);
-  CHECK_I64(x.s->segment.ops.items[0].code, SM_OP_ASTYPE);
-  CHECK_I64(x.s->segment.ops.items[1].code, SM_OP_ASTYPE);
+  CHECK_I64(x.s->segment.ops.items[0].row->code, SM_OP_ASTYPE);
+  CHECK_I64(x.s->segment.ops.items[1].row->code, SM_OP_ASTYPE);
   CHECK_I64(sm_streams_operations(&x.set), 3);
   resolve(y); /* the executor verifies */
   CHECK_I64(x.f.live, 1);
@@ -277,7 +277,7 @@ TEST(ids_count_from_one) {
 
 static sm_cause *refused(fixture *x, sm_opcode code, const sm_argument *arguments, int n) {
   sm_cause *cause = NULL;
-  CHECK(sm_stream_record(x->s, code, arguments, n, NULL, &cause) == NULL);
+  CHECK(sm_stream_record(x->s, sm_op_row_of(code), arguments, n, NULL, &cause) == NULL);
   CHECK(cause != NULL);
   return cause;
 }
@@ -336,7 +336,7 @@ TEST(lack_of_memory) {
     sm_argument arguments[] = {{.tensor = a}, {.tensor = b}};
     sm_cause *cause = NULL;
     left = allowed;
-    sm_tensor *t = sm_stream_record(x.s, SM_OP_ADD, arguments, 2, NULL, &cause);
+    sm_tensor *t = sm_stream_record(x.s, sm_op_row_of(SM_OP_ADD), arguments, 2, NULL, &cause);
     smelt_error err = {0};
     smelt_status status = t ? sm_stream_resolve(t, &err) : cause->error.code;
     CHECK(status == SMELT_OK || status == SMELT_ERR_MEMORY);
@@ -407,7 +407,7 @@ TEST(random_calls_are_numbered_from_the_seed) {
   for (uint64_t seed = 5; seed < 8; seed++) {
     CHECK_STATUS(sm_stream_seed(x.s, seed), SMELT_OK);
     for (uint64_t call = 0; call < 3; call++) {
-      CHECK(sm_stream_record(x.s, SM_OP_RAND, NULL, 0, &attrs, &cause) != NULL);
+      CHECK(sm_stream_record(x.s, sm_op_row_of(SM_OP_RAND), NULL, 0, &attrs, &cause) != NULL);
       CHECK_I64(drawn(&x, 0), call);
       CHECK_I64(drawn(&x, 1), seed);
     }

@@ -156,8 +156,8 @@ static uint32_t select_op(fixture *f, sm_opcode code, uint32_t x, uint32_t indic
   uint32_t v = 0;
   sm_value out = {.id = f->seg.values.len, .dtype = f->seg.values.items[x].dtype, .shape = shape};
   const sm_attrs attrs = {.n = 1, .axes = {axis}};
-  CHECK(
-      sm_segment_append_with(&f->seg, code, (sm_operand[]){use(f, x), use(f, indices)}, 2, &attrs, &out, &v));
+  CHECK(sm_segment_append_with(&f->seg, sm_op_row_of(code), (sm_operand[]){use(f, x), use(f, indices)}, 2,
+                               &attrs, &out, &v));
   return v;
 }
 
