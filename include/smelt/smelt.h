@@ -15,6 +15,7 @@
 #include "smelt/base.h"
 #include "smelt/context.h"
 #include "smelt/tensor.h"
+#include "smelt/custom.h"
 #include "smelt/ops.h"
 #include "smelt/observe.h"
 

@@ -219,6 +219,7 @@ smelt_status smelt_context_destroy(smelt_context *ctx, smelt_error *err) {
   if (status != SMELT_OK && err) *err = leaks;
   sm_reference_forget(ctx, "context_destroy");
   sm_streams_free(&ctx->streams);
+  sm_custom_free(&ctx->customs, &ctx->allocator);
   free_executor(ctx);
   sm_explainer_free(&ctx->explainer);
   sm_reproducing_free(&ctx->reproducing);

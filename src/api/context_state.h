@@ -5,6 +5,7 @@
 #ifndef SM_API_CONTEXT_STATE_H
 #define SM_API_CONTEXT_STATE_H
 
+#include "api/custom_ops.h"
 #include "api/reproduce.h"
 #include "fusers/fused_executor.h"
 #include "launch/op_executor.h"
@@ -20,6 +21,7 @@ struct smelt_context {
   sm_streams streams;
   sm_explainer explainer;
   sm_reproducing reproducing;
+  sm_custom_list customs;
   bool fusion;
   smelt_mode mode;
   char name[96]; /* smelt_device_name */

@@ -5,6 +5,7 @@
 
 #include "api/composite.h"
 #include "api/context_state.h"
+#include "api/custom_ops.h"
 #include "api/reference.h"
 #include "base/error.h"
 #include "base/float_env.h"
@@ -144,10 +145,43 @@ static smelt_tensor *record_composite(taken_call *call) {
   return sm_composite_record((sm_opcode)call->row->code, operands, &shape, &inferred, call->attrs);
 }
 
+/* --- Opaque operations --------------------------------------------------------------------- */
+
+/* What a shape rule is asked about: tensors that are sound, as many as they should be. */
+static bool describe_operands(const taken_call *call, sm_call_operand *out) {
+  if (!sm_op_takes(call->row, call->n) || sm_thread_self()->inside) return false;
+  for (int i = 0; i < call->n; i++) {
+    const sm_target *x = &call->targets[i];
+    if (x->kind != SM_TARGET_TENSOR || x->tensor->state == SM_POISONED) return false;
+    out[i] = (sm_call_operand){.dtype = x->tensor->dtype, .shape = &x->tensor->shape};
+  }
+  return true;
+}
+
+/* A call that is wrong is left to the stream, which says so. */
+static smelt_tensor *record_opaque(smelt_context *ctx, taken_call *call) {
+  static const smelt_attrs none = {.size = sizeof none, .dtype = SMELT_BOOL};
+  sm_call_operand operands[SM_MAX_OPERANDS];
+  int64_t dims[SMELT_MAX_RANK];
+  smelt_attrs attrs;
+  smelt_error err;
+  call->attrs = &none;
+  if (!describe_operands(call, operands)) return record_tensors(ctx, call);
+  if (sm_custom_shape(call->row, operands, call->n, dims, &attrs, &err) != SMELT_OK) {
+    release_from(call, 0);
+    return poisoned(&err);
+  }
+  call->attrs = &attrs;
+  return record_tensors(ctx, call);
+}
+
 /* --- The call -------------------------------------------------------------------------------- */
 
+/* By what an operand was taken; static text. */
+static const char *taker(const sm_op_row *row) { return row->code < SM_OP_COUNT ? row->name : "call"; }
+
 static bool take_operands(taken_call *call, smelt_tensor *const *operands, int n, sm_cause **poison) {
-  const char *name = call->row->name;
+  const char *name = taker(call->row);
   int scalars = 0;
   *poison = NULL;
   for (int i = 0; i < n; i++) {
@@ -171,6 +205,7 @@ static smelt_tensor *record_call(smelt_context *ctx, const sm_op_row *row, smelt
   }
   if (only_scalars && sm_op_folds_scalars(row)) return record_scalars(&call);
   if (row->class == SM_CLASS_COMPOSITE) return record_composite(&call);
+  if (row->class == SM_CLASS_OPAQUE) return record_opaque(ctx, &call);
   return record_tensors(ctx, &call);
 }
 
@@ -217,16 +252,32 @@ smelt_tensor *sm_record_list(smelt_context *ctx, sm_opcode code, smelt_tensor *c
   return poisoned(&err);
 }
 
+/* A failed operand passes its cause on before the call is judged. */
 static smelt_tensor *refuse_call(smelt_tensor *const *operands, size_t n, const smelt_error *err) {
-  for (size_t i = 0; i < n; i++) smelt_drop(operands[i]);
-  return poisoned(err);
+  sm_cause *poison = NULL;
+  for (size_t i = 0; i < n; i++) {
+    sm_target target = sm_reference_take(operands[i], "call");
+    if (target.kind == SM_TARGET_POISON && !poison) poison = sm_cause_ref(target.cause);
+    sm_target_release(target);
+  }
+  return poison ? sm_reference_poison(poison) : poisoned(err);
+}
+
+/* The row of that name: of the table, or of the context that is given or that the first
+ * tensor belongs to. */
+static const sm_op_row *find_row(const smelt_context *ctx, const char *name, smelt_tensor *const *operands,
+                                 size_t n) {
+  sm_opcode code = sm_op_find(name);
+  if (code != SM_OP_COUNT) return sm_op_row_of(code);
+  for (size_t i = 0; operands && !ctx && i < n; i++) ctx = sm_reference_owner(operands[i]);
+  return ctx && name ? sm_custom_find(&ctx->customs, name) : NULL;
 }
 
 smelt_tensor *smelt_call(smelt_context *ctx, const char *name, smelt_tensor *const *operands, size_t n,
                          const smelt_attrs *attrs) {
   smelt_error err;
-  sm_opcode code = sm_op_find(name);
-  if (code == SM_OP_COUNT) {
+  const sm_op_row *row = find_row(ctx, name, operands, n);
+  if (!row) {
     sm_error_set(&err, SMELT_ERR_ARGUMENT, "no operation is called \"%.60s\"", name ? name : "(null)");
     return refuse_call(operands, operands ? n : 0, &err);
   }
@@ -234,10 +285,10 @@ smelt_tensor *smelt_call(smelt_context *ctx, const char *name, smelt_tensor *con
     sm_error_set(&err, SMELT_ERR_ARGUMENT, "%s: the operands are NULL", name);
     return poisoned(&err);
   }
-  if (sm_op_takes_list(sm_op_row_of(code))) return sm_record_list(ctx, code, operands, n, attrs);
+  if (sm_op_takes_list(row)) return sm_record_list(ctx, (sm_opcode)row->code, operands, n, attrs);
   if (n > SM_MAX_OPERANDS) {
     sm_error_set(&err, SMELT_ERR_ARGUMENT, "%s does not take %zu operands", name, n);
     return refuse_call(operands, n, &err);
   }
-  return sm_record_call(ctx, code, operands, (int)n, attrs);
+  return record(ctx, row, operands, (int)n, attrs);
 }

@@ -152,7 +152,8 @@ static slot *named_slot(const smelt_tensor *token) {
 }
 
 static void name_tensor(const slot *s, char *buf, size_t size) {
-  if (s->tensor_id) (void)snprintf(buf, size, "t%" PRIu64 " (made by %s)", s->tensor_id, s->origin);
+  if (s->origin) (void)snprintf(buf, size, "t%" PRIu64 " (made by %s)", s->tensor_id, s->origin);
+  else if (s->tensor_id) (void)snprintf(buf, size, "t%" PRIu64, s->tensor_id);
   else (void)snprintf(buf, size, "a scalar or poisoned tensor");
 }
 
@@ -230,18 +231,26 @@ smelt_status sm_reference_peek(const smelt_tensor *token, const char *user, sm_t
   return SMELT_ERR_STALE;
 }
 
+const void *sm_reference_owner(const smelt_tensor *token) {
+  slot *s = named_slot(token);
+  bool valid = s && generation_of(token) % 2 == 1 && atomic_load(&s->generation) == generation_of(token);
+  return valid && s->target.kind == SM_TARGET_TENSOR ? s->owner : NULL;
+}
+
 static void enlist_lock(void) { sm_mutex_enlist(&table.lock); }
 
 void sm_reference_handle_forks(void) { (void)pthread_once(&table.once, enlist_lock); }
 
-/* Owners are forgotten too: their address may become another context's. */
-void sm_reference_forget(const void *owner, const char *taker) {
+/* Owners are forgotten too: their address may become another context's. So are origins
+ * that are names of its own operations. */
+void sm_reference_forget(const smelt_context *ctx, const char *taker) {
   sm_lock(&table.lock);
   uint32_t used = atomic_load(&table.used);
   for (uint32_t index = 1; index < used; index++) {
     slot *s = slot_at(index);
-    if (s->owner != owner) continue;
+    if (s->owner != ctx) continue;
     s->owner = NULL;
+    if (s->origin && sm_custom_find(&ctx->customs, s->origin)) s->origin = NULL;
     uint32_t generation = atomic_load(&s->generation);
     if (generation % 2 == 0) continue;
     atomic_store(&s->generation, generation + 1);

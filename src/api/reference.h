@@ -49,11 +49,15 @@ void sm_target_release(sm_target target);
  * token gives ERR_STALE, counted and logged like a stale take. */
 smelt_status sm_reference_peek(const smelt_tensor *token, const char *user, sm_target *out, smelt_error *err);
 
+/* The context that the tensor belongs to; NULL if the token is not valid, which is not
+ * reported, or stands for something else. */
+const void *sm_reference_owner(const smelt_tensor *token);
+
 /* Has the fork handler know of the table. */
 void sm_reference_handle_forks(void);
 
-/* Makes every token of tensors that belong to `owner` (stream->set->owner) stale.
- * Called when a context is destroyed. */
-void sm_reference_forget(const void *owner, const char *taker);
+/* Makes every token of tensors that belong to the context (stream->set->owner) stale.
+ * Called when it is destroyed. */
+void sm_reference_forget(const smelt_context *ctx, const char *taker);
 
 #endif

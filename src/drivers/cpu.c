@@ -276,6 +276,7 @@ const sm_driver sm_driver_cpu = {
     .name = "cpu",
     .runs_kernels = true,
     .host_memory = true,
+    .runs_opaque = true,
     .open = open_cpu,
     .close = close_cpu,
     .describe = sm_cpu_describe,

@@ -136,6 +136,7 @@ static void close_ref(sm_device *device) { (void)device; }
 const sm_driver sm_driver_ref = {
     .name = "ref",
     .host_memory = true,
+    .runs_opaque = true,
     .open = open_ref,
     .close = close_ref,
     .alloc = sm_host_alloc,

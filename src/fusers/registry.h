@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The built-in fusers, in order of preference, and behind them what runs views and
- * concatenations.
+ * The built-in fusers, in order of preference, and behind them what runs views,
+ * concatenations and functions of programs.
  *
  * The five names are fixed; a fuser that is not part of this version is listed
  * with `available` false and takes nothing. */
@@ -11,10 +11,10 @@
 #include "plan/fuser.h"
 
 extern const sm_fuser sm_fuser_elementwise, sm_fuser_reduce, sm_fuser_reduce_broadcasted, sm_fuser_view,
-    sm_fuser_concat;
+    sm_fuser_concat, sm_fuser_opaque;
 
 /* NULL-terminated: ElementWise, Matmul, Reduce, ReduceBroadcasted, NHWCRelayout, View,
- * Concat. */
+ * Concat, Opaque. */
 extern const sm_fuser *const sm_builtin_fusers[];
 
 #endif

@@ -19,9 +19,11 @@ static bool accepts(uint8_t kinds, smelt_dtype dtype) {
   return (kinds & bit[sm_kind_of(dtype)]) != 0;
 }
 
-/* The mask of where and indices stand outside promotion. */
+/* The mask of where, indices and operands that are taken as they are stand outside
+ * promotion. */
 static bool is_mask(const sm_call *c, int i) { return sm_op_letter(c->row, i) == 'B'; }
 static bool is_index(const sm_call *c, int i) { return sm_op_letter(c->row, i) == 'I'; }
+static bool is_as_it_is(const sm_call *c, int i) { return sm_op_letter(c->row, i) == 'X'; }
 
 /* What two weak scalars meet in: bool only with bool, float above integers, u64
  * above i64. SMELT_DTYPE_NONE if they do not. */
@@ -37,7 +39,7 @@ static smelt_status promote(const sm_call *c, smelt_dtype *out, smelt_error *err
   smelt_dtype strong = SMELT_DTYPE_NONE, weak = SMELT_DTYPE_NONE;
   for (int i = 0; i < c->n; i++) {
     const sm_call_operand *o = &c->operands[i];
-    if (is_mask(c, i) || is_index(c, i)) continue;
+    if (is_mask(c, i) || is_index(c, i) || is_as_it_is(c, i)) continue;
     bool first = o->is_scalar ? weak == SMELT_DTYPE_NONE : strong == SMELT_DTYPE_NONE;
     smelt_dtype dtype = o->is_scalar ? sm_scalar_dtype(o->scalar) : o->dtype;
     smelt_dtype *into = o->is_scalar ? &weak : &strong;
@@ -55,6 +57,7 @@ static const char *wanted(uint8_t kinds) {
       [SM_INTEGER] = "wants integers",
       [SM_INTEGER | SM_BOOLEAN] = "wants integers or bool",
       [SM_FLOAT] = "wants floats; convert with astype",
+      [SM_FLOAT | SM_BOOLEAN] = "wants floats or bool; convert with astype",
       [SM_NUMBER] = "wants numbers, not bool",
       [SM_ANY] = "",
   };
@@ -88,6 +91,7 @@ static smelt_status infer_operands(const sm_call *c, smelt_dtype common, sm_infe
     out->operand[i] = common;
     if (is_mask(c, i)) SM_TRY(check_mask(c, i, out, err));
     if (is_index(c, i)) SM_TRY(check_index(c, i, out, err));
+    if (is_as_it_is(c, i)) out->operand[i] = c->operands[i].dtype;
     if (c->operands[i].is_scalar) SM_TRY(convert_scalar(c, i, out, err));
   }
   return SMELT_OK;
@@ -122,7 +126,7 @@ static smelt_status reduced_dtypes(const sm_call *c, smelt_dtype *common, sm_inf
 
 static smelt_status infer_dtypes(const sm_call *c, sm_inferred *out, smelt_error *err) {
   smelt_dtype common = SMELT_DTYPE_NONE;
-  if (sm_op_creates(c->row)) {
+  if (sm_op_creates(c->row) || c->row->class == SM_CLASS_OPAQUE) {
     common = c->attrs->dtype;
   } else {
     SM_TRY(promote(c, &common, err));

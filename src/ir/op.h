@@ -2,7 +2,7 @@
  *
  * Operation records and segments: what a program did, as plain data.
  *
- * Vocabulary. An *operation* is a row of ops.def. A *record* (sm_op) is one
+ * Vocabulary. An *operation* is a row of ops.def, or one like it. A *record* (sm_op) is one
  * call of it: which values it uses, with which status, which scalars, and what
  * it defines. A *segment* is a list of records in call order together with the
  * table of the *values* (tensors) they mention, numbered by first appearance.
@@ -36,7 +36,7 @@
 #include "core/reduction.h"
 #include "core/scalar.h"
 #include "core/shape.h"
-#include "smelt/tensor.h"
+#include "smelt/custom.h"
 
 typedef enum sm_opcode {
 #define OP(id, ...) SM_OP_##id,
@@ -50,7 +50,8 @@ typedef enum sm_family {
   SM_FAMILY_NUMERIC,
   SM_FAMILY_FLOAT,
   SM_FAMILY_INT,
-  SM_FAMILY_BOOL
+  SM_FAMILY_BOOL,
+  SM_FAMILY_CUSTOM
 } sm_family;
 
 /* Accepted operand kinds, or-ed. */
@@ -68,7 +69,8 @@ typedef enum sm_op_class {
   SM_CLASS_VIEW,        /* an element of the operand, at a place that attributes say */
   SM_CLASS_SELECT,      /* an element of an operand, at a place that data or extents say */
   SM_CLASS_REDUCE,      /* of many elements of the operand: .reduction */
-  SM_CLASS_COMPOSITE    /* recorded as several others (api/composite.c), so never in a record */
+  SM_CLASS_COMPOSITE,   /* recorded as several others (api/composite.c), so never in a record */
+  SM_CLASS_OPAQUE       /* a function of the user computes all of them: .opaque */
 } sm_op_class;
 
 typedef enum sm_shape_rule {
@@ -104,9 +106,15 @@ typedef enum sm_dtype_rule {
   SM_DTYPE_INDEX  /* i64 */
 } sm_dtype_rule;
 
-/* A row of ops.def. */
+/* The functions of an opaque operation. */
+typedef struct sm_opaque {
+  smelt_array_fn *shape, *kernel;
+  void *user;
+} sm_opaque;
+
+/* A row of ops.def, or one that a program registered (ir/custom_row.h). */
 typedef struct sm_op_row {
-  uint16_t code; /* sm_opcode */
+  uint16_t code; /* sm_opcode; of registered ones numbers from SM_OP_COUNT on */
   const char *name, *log, *slog;
   sm_family family;
   sm_op_class class;
@@ -119,6 +127,7 @@ typedef struct sm_op_row {
   bool random;
   const char *expr;
   sm_reduction reduction;
+  const sm_opaque *opaque;
   const char *doc;
 } sm_op_row;
 

@@ -42,11 +42,9 @@ static const char *kind_word(smelt_dtype dtype) {
 }
 
 void sm_op_print_log_name(sm_text *text, const sm_segment *seg, const sm_op *op) {
-  static const char *const families[] = {[SM_FAMILY_BASE] = "Base",
-                                         [SM_FAMILY_NUMERIC] = "Numeric",
-                                         [SM_FAMILY_FLOAT] = "Float",
-                                         [SM_FAMILY_INT] = "Int",
-                                         [SM_FAMILY_BOOL] = "Bool"};
+  static const char *const families[] = {
+      [SM_FAMILY_BASE] = "Base", [SM_FAMILY_NUMERIC] = "Numeric", [SM_FAMILY_FLOAT] = "Float",
+      [SM_FAMILY_INT] = "Int",   [SM_FAMILY_BOOL] = "Bool",       [SM_FAMILY_CUSTOM] = "Custom"};
   sm_family family = op->row->family;
   smelt_dtype dtype = working_dtype(seg, op);
   bool with_kind = family == SM_FAMILY_BASE || family == SM_FAMILY_NUMERIC;

@@ -5,6 +5,7 @@
 #include "base/timeline.h"
 #include "drivers/drivers.h"
 #include "ir/liveness.h"
+#include "launch/run_opaque.h"
 #include "rt/report.h"
 
 /* --- One record -------------------------------------------------------------------------- */
@@ -34,8 +35,9 @@ static void report(const sm_op_executor *e, sm_job *job, const sm_op *op, int64_
 }
 
 static smelt_status run_op(const sm_op_executor *e, sm_job *job, const sm_op *op, smelt_error *err) {
+  bool opaque = op->row->class == SM_CLASS_OPAQUE;
   int64_t begin = job->note ? sm_os_now() : sm_timeline_begin(e->log);
-  SM_TRY(sm_ref_run_op(e->device, job->segment, op, job->buffers, err));
+  SM_TRY((opaque ? sm_run_opaque : sm_ref_run_op)(e->device, job->segment, op, job->buffers, err));
   report(e, job, op, begin);
   return SMELT_OK;
 }

@@ -89,6 +89,7 @@ typedef struct sm_driver {
   const char *name;  /* "cpu" */
   bool runs_kernels; /* false: the op-level reference, compile and launch are NULL */
   bool host_memory;  /* the host can read device memory; else `data` is the driver's and no address */
+  bool runs_opaque;  /* functions of the user compute in it (launch/run_opaque.h) */
   /* `argument` is what follows "name:" in the device string, or NULL. */
   smelt_status (*open)(sm_device *device, const char *argument, smelt_error *err);
   void (*close)(sm_device *device);

@@ -70,6 +70,14 @@ void sm_stream_leave(sm_stream *s, sm_thread *self) {
   if (self->dropped && !self->draining) drain_drops(self);
 }
 
+void sm_stream_call_user(void (*function)(void *argument), void *argument) {
+  sm_thread *self = sm_thread_self();
+  self->inside = true;
+  function(argument);
+  self->inside = false;
+  if (self->dropped && !self->draining) drain_drops(self);
+}
+
 static smelt_status refuse_reentry(smelt_error *err) {
   return sm_error_set(err, SMELT_ERR_REENTRANT, "called from inside a callback of Smelt");
 }

@@ -158,6 +158,10 @@ typedef struct sm_argument {
 sm_tensor *sm_stream_record(sm_stream *s, const sm_op_row *row, const sm_argument *arguments, int n,
                             const smelt_attrs *attrs, sm_cause **cause);
 
+/* Calls a function of the user; what it drops is given up when it is done. Not from inside a
+ * callback. */
+void sm_stream_call_user(void (*function)(void *argument), void *argument);
+
 /* Gives one reference up. */
 void sm_stream_drop(sm_tensor *t);
 

@@ -5,12 +5,14 @@
 
 #include "smelt/base.h"
 #include "smelt/context.h"
+#include "smelt/custom.h"
 #include "smelt/observe.h"
 #include "smelt/tensor.h"
 
 #define PRINT(type) (void)printf("%s %zu %zu\n", #type, sizeof(type), _Alignof(type))
 
 int main(void) {
+  PRINT(smelt_array);
   PRINT(smelt_attrs);
   PRINT(smelt_context_desc);
   PRINT(smelt_counters);
@@ -18,6 +20,7 @@ int main(void) {
   PRINT(smelt_explained_edge);
   PRINT(smelt_explained_kernel);
   PRINT(smelt_explained_operation);
+  PRINT(smelt_op_desc);
   PRINT(smelt_op_info);
   PRINT(smelt_range);
   return 0;

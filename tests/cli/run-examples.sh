@@ -27,5 +27,10 @@ prints '[[4.481689  4.481689 ]
  [2.7182817 1.       ]]
 add(f32[2,2], f32[3]): the shapes do not broadcast' expression
 
+# Halves of 0 to 5, and 1, added up along rows.
+prints '[[10. 25. 45.]
+ [25. 55. 90.]]
+running_sum: x has to be f32, with at least one axis' custom_op
+
 printf '%d passed, %d failed\n' "$passed" "$failed"
 ((failed == 0))

@@ -90,6 +90,11 @@ rows_of() { # rows_of FILE
   case $1 in
     include/smelt/status.def) sed -nE 's/^STATUS\((\w+), ([0-9]+), "(.*)"\)$/| `SMELT_\1` | \2 | \3 |/p' "$1" ;;
     src/plan/reasons.def) sed -nE 's/^REASON\(\w+, "([^"]*)", "(.*)"\)$/| `\1` | \2 |/p' "$1" ;;
+    src/core/kops.def)
+      sed -nE 's/^KOP\(\w+, "(\w+)", ([0-9]), (\w+), .*/\1 \2 \3/p' "$1" | awk '
+        BEGIN { result["TEST"] = "bool"; result["CONVERT"] = "the dtype of the whole" }
+        { printf "| `%s` | %s | %s |\n", $1, $2, $3 in result ? result[$3] : "like the operands" }'
+      ;;
     src/base/log.def) sed -nE 's/^LOG\(\w+, "([^"]*)", "(.*)"\)$/| `\1` | \2 |/p' "$1" ;;
     include/smelt/dtype.def)
       sed -nE "s/^(HALF_)?DTYPE\(\w+, [0-9]+, \"([a-z]+)([0-9]*)\", (\w+), \w+, '?(.)'?\)$/\2 \3 \4 \5/p" "$1" |

@@ -33,6 +33,7 @@ static void intrude(intruder *in) {
   check_refused(smelt_sync(in->ctx, &err), &err);
   CHECK_STATUS(smelt_seed(in->ctx, 1), SMELT_ERR_REENTRANT);
   CHECK_STATUS(smelt_context_destroy(in->ctx, &err), SMELT_ERR_REENTRANT);
+  CHECK_STATUS(smelt_op_register(in->ctx, &(smelt_op_desc){0}, &err), SMELT_ERR_REENTRANT);
   CHECK_F64(value_of(smelt_mul(smelt_scalar_f64(2), 3)), 6); /* scalars need no context */
   if (in->gone) smelt_drop(in->gone);
   in->gone = NULL;
@@ -97,6 +98,60 @@ TEST(logs) {
   CHECK_F64(value_of(y), 2);
   CHECK_F64(value_of(in.t), 5);
   close_context(ctx);
+}
+
+/* --- Custom operations: what a shape rule and a kernel are without the intruder, and with --- */
+
+static smelt_status keep_shape(void *user, const smelt_array *x, size_t n, smelt_array *result,
+                               smelt_error *err) {
+  (void)user, (void)n, (void)err;
+  *result = *x;
+  return SMELT_OK;
+}
+
+static smelt_status pass_on(void *user, const smelt_array *x, size_t n, smelt_array *result,
+                            smelt_error *err) {
+  (void)user, (void)n, (void)err;
+  memcpy(result->data, x->data, sizeof(float));
+  return SMELT_OK;
+}
+
+static smelt_status intrude_on_shape(void *user, const smelt_array *x, size_t n, smelt_array *result,
+                                     smelt_error *err) {
+  intrude_once(user);
+  return keep_shape(user, x, n, result, err);
+}
+
+static smelt_status intrude_on_kernel(void *user, const smelt_array *x, size_t n, smelt_array *result,
+                                      smelt_error *err) {
+  intrude_once(user);
+  return pass_on(user, x, n, result, err);
+}
+
+static void intrude_on_operation(const char *device, smelt_array_fn *shape, smelt_array_fn *kernel) {
+  smelt_context *ctx = open_device(device);
+  intruder in = {.ctx = ctx, .t = smelt_exp(number(ctx, 0)), .gone = smelt_exp(number(ctx, 1))};
+  smelt_op_desc desc = SMELT_OP_DESC_INIT;
+  desc.name = "intrude";
+  desc.n_operands = 1;
+  desc.shape = shape;
+  desc.kernel = kernel;
+  desc.user = &in;
+  CHECK_STATUS(smelt_op_register(ctx, &desc, NULL), SMELT_OK);
+  smelt_tensor *x = number(ctx, 7);
+  CHECK_F64(value_of(smelt_add(smelt_call(ctx, "intrude", &x, 1, NULL), 1)), 8);
+  CHECK_I64(in.calls, 1);
+  CHECK_I64(counters_of(ctx).live_references, 1); /* the drop has taken effect */
+  CHECK_F64(value_of(in.t), 1);
+  close_context(ctx);
+}
+
+TEST(custom_operations) {
+  static const char *const devices[] = {"cpu", "ref"};
+  for (int d = 0; d < 2; d++) {
+    intrude_on_operation(devices[d], intrude_on_shape, pass_on);
+    intrude_on_operation(devices[d], keep_shape, intrude_on_kernel);
+  }
 }
 
 static void drop_again(void *user, const char *line) {
@@ -172,5 +227,6 @@ TEST(chains_of_free_functions) {
 }
 
 TEST_MAIN(CASE(free_functions), CASE(free_functions_at_the_end_of_a_segment),
-          CASE(free_functions_when_the_context_is_destroyed), CASE(logs), CASE(logs_of_misuse_in_a_log),
-          CASE(another_context), CASE(queued_drops_are_no_leaks), CASE(chains_of_free_functions))
+          CASE(free_functions_when_the_context_is_destroyed), CASE(logs), CASE(custom_operations),
+          CASE(logs_of_misuse_in_a_log), CASE(another_context), CASE(queued_drops_are_no_leaks),
+          CASE(chains_of_free_functions))
