@@ -52,7 +52,7 @@ smelt_tensor *smelt_full(smelt_context *ctx, smelt_tensor *value,
 #define smelt_full(ctx, value, ...) \
   smelt__apply1_ts(smelt_full, ctx, value, __VA_ARGS__)
 
-/* start + i*step for i = 0, 1, ... while below stop (above it for a negative step).
+/* start + i*step for i = 0, 1, ... while below stop (above it for a negative step). Elements have to fit the dtype, stop does not.
  * start, stop, step: number, scalar.
  * Result: `dtype`, one axis. */
 SMELT_API SMELT_GIVES SMELT_TAKES(2, 3, 4)

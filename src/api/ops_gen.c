@@ -13,7 +13,7 @@ const smelt_op_info sm_op_infos[SM_OP_COUNT] = {
     [SM_OP_FULL] = {"full", "S", "ts", "Numeric",
         "A tensor filled with one value."},
     [SM_OP_ARANGE] = {"arange", "SSS", "t", "Numeric",
-        "start + i*step for i = 0, 1, ... while below stop (above it for a negative step)."},
+        "start + i*step for i = 0, 1, ... while below stop (above it for a negative step). Elements have to fit the dtype, stop does not."},
     [SM_OP_RAND] = {"rand", "", "ts", "Float",
         "Uniform random numbers in [0, 1), from Philox 4x32-10 at the flat index."},
     [SM_OP_RANDN] = {"randn", "", "ts", "Float",

@@ -25,6 +25,9 @@ static bool is_mask(const sm_call *c, int i) { return sm_op_letter(c->row, i) ==
 static bool is_index(const sm_call *c, int i) { return sm_op_letter(c->row, i) == 'I'; }
 static bool is_as_it_is(const sm_call *c, int i) { return sm_op_letter(c->row, i) == 'X'; }
 
+/* The stop of arange bounds the elements and is none of them: 256 is right for u8. */
+static bool is_bound(const sm_call *c, int i) { return c->row->shape == SM_SHAPE_ARANGE && i == 1; }
+
 /* What two weak scalars meet in: bool only with bool, float above integers, u64
  * above i64. SMELT_DTYPE_NONE if they do not. */
 static smelt_dtype meet_weak(smelt_dtype a, smelt_dtype b) {
@@ -91,6 +94,7 @@ static smelt_status infer_operands(const sm_call *c, smelt_dtype common, sm_infe
     out->operand[i] = common;
     if (is_mask(c, i)) SM_TRY(check_mask(c, i, out, err));
     if (is_index(c, i)) SM_TRY(check_index(c, i, out, err));
+    if (is_bound(c, i)) out->operand[i] = sm_scalar_dtype(c->operands[i].scalar);
     if (is_as_it_is(c, i)) out->operand[i] = c->operands[i].dtype;
     if (c->operands[i].is_scalar) SM_TRY(convert_scalar(c, i, out, err));
   }
@@ -191,6 +195,18 @@ static int64_t arange_extent(const sm_call_operand *o) {
                   : float_extent(as_double(o[0].scalar), as_double(o[1].scalar), as_double(o[2].scalar));
 }
 
+/* Whether the last element has the dtype, as the first one does. */
+static smelt_status check_last(const sm_call *c, int64_t dim, smelt_dtype dtype, smelt_error *err) {
+  sm_scalar start = c->operands[0].scalar, step = c->operands[2].scalar, last = {.kind = SM_KIND_SINT};
+  sm_word word;
+  if (dim == 0 || start.kind != SM_KIND_SINT || step.kind != SM_KIND_SINT) return SMELT_OK;
+  __extension__ __int128 exact = (__int128)(dim - 1) * step.as.i64 + start.as.i64;
+  last.as.i64 = (int64_t)exact;
+  if (last.as.i64 == exact && sm_scalar_convert(last, dtype, &word, NULL) == SMELT_OK) return SMELT_OK;
+  return sm_call_fail(c, err, SMELT_ERR_ARGUMENT, "the last element does not fit dtype %s",
+                      smelt_dtype_name(dtype));
+}
+
 static smelt_status arange_shape(const sm_call *c, sm_inferred *out, smelt_error *err) {
   for (int i = 0; i < c->n; i++) {
     if (!isfinite(as_double(c->operands[i].scalar))) {
@@ -200,6 +216,7 @@ static smelt_status arange_shape(const sm_call *c, sm_inferred *out, smelt_error
   if (as_double(c->operands[2].scalar) == 0) return sm_call_fail(c, err, SMELT_ERR_ARGUMENT, "step is zero");
   int64_t dim = arange_extent(c->operands);
   if (dim == INT64_MAX) return sm_call_fail(c, err, SMELT_ERR_SHAPE, "the result is too large");
+  SM_TRY(check_last(c, dim, out->dtype, err));
   return sm_call_shape(c, 1, &dim, out, err);
 }
 

@@ -13,6 +13,8 @@ r = arange(2, 11, 3, dtype=i32)
 expect r i32[3] {2, 5, 8}
 down = arange(5, 0, -2, dtype=i64)
 expect down i64[3] {5, 3, 1}
+bytes = arange(253, 256, 1, dtype=u8)
+expect bytes u8[3] {253, 254, 255}
 h = arange(0.0, 1.0, 0.25, dtype=f32)
 expect h f32[4] {0, 0.25, 0.5, 0.75}
 # A source costs nothing to read: one kernel, nothing but the result in memory.
@@ -34,6 +36,8 @@ e5 = arange(0, 1, 0, dtype=i32)
 expect e5 poisoned ERR_ARGUMENT "zero"
 e6 = arange(0, inf, 1, dtype=f32)
 expect e6 poisoned ERR_ARGUMENT "not finite"
+e9 = arange(0, 257, 1, dtype=u8)
+expect e9 poisoned ERR_ARGUMENT "last element"
 e7 = rand(dtype=i32, shape=[1])
 expect e7 poisoned ERR_DTYPE
 e8 = zeros(dtype=f32)

@@ -313,6 +313,18 @@ static void refuses_arange(sm_call_operand start, sm_call_operand stop, sm_call_
   CHECK_STR(err.text, text);
 }
 
+/* Elements have to fit the dtype; the stop is none. */
+TEST(arange_up_to_the_last_number) {
+  CHECK_I64(length(i64(0), i64(256), i64(1), SMELT_U8), 256);
+  CHECK_I64(length(i64(55), i64(256), i64(200), SMELT_U8), 2);
+  CHECK_I64(length(i64(127), i64(-129), i64(-1), SMELT_I8), 256);
+  CHECK_I64(length(i64(0), f64(2.5), i64(1), SMELT_I32), 3);
+  CHECK_I64(length(i64(0), i64(-1), i64(1), SMELT_U8), 0);
+  const char *text = "arange(scalar, scalar, scalar): the last element does not fit dtype u8";
+  refuses_arange(i64(0), i64(257), i64(1), SMELT_U8, SMELT_ERR_ARGUMENT, text);
+  refuses_arange(i64(0), f64(256.5), i64(1), SMELT_U8, SMELT_ERR_ARGUMENT, text);
+}
+
 TEST(arange_that_has_no_length) {
   refuses_arange(i64(0), i64(5), i64(0), SMELT_I64, SMELT_ERR_ARGUMENT,
                  "arange(scalar, scalar, scalar): step is zero");
@@ -354,4 +366,5 @@ TEST_MAIN(CASE(tensors_promote), CASE(promotion_that_fails), CASE(kinds_that_ope
           CASE(what_folds), CASE(shapes_broadcast), CASE(broadcast_results_have_a_limit),
           CASE(messages_hold_the_widest_operands), CASE(creation), CASE(attributes_that_are_wrong),
           CASE(wrong_arity), CASE(arange_of_integers), CASE(arange_of_large_integers), CASE(arange_of_floats),
-          CASE(arange_that_has_no_length), CASE(arange_that_is_too_long), CASE(arange_wants_numbers_that_fit))
+          CASE(arange_up_to_the_last_number), CASE(arange_that_has_no_length), CASE(arange_that_is_too_long),
+          CASE(arange_wants_numbers_that_fit))
