@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sanitizer_options.h"
+
 enum { SECONDS_PER_CASE = 120 };
 
 /* How a case ends. The values are exit statuses of its process, unlike those
@@ -21,14 +23,6 @@ typedef enum outcome { FAILED = 75, PASSED = 76, SKIPPED = 77 } outcome;
 /* Where a case that ends early continues when it has no process of its own. */
 static jmp_buf no_fork_end;
 static bool no_fork;
-
-/* What sanitizers ask a program for: an allocation that cannot be had is answered
- * with NULL, as malloc does, so that tests can ask for too much. */
-#define SANITIZER_OPTIONS(name)                                  \
-  __attribute__((visibility("default"))) const char *name(void); \
-  const char *name(void) { return "allocator_may_return_null=1"; }
-SANITIZER_OPTIONS(__asan_default_options)
-SANITIZER_OPTIONS(__tsan_default_options)
 
 /* --- The end of a case ------------------------------------------------------ */
 
