@@ -136,7 +136,7 @@ static const char *choose_device(const smelt_context_desc *desc) {
 }
 
 static smelt_status init_context(smelt_context *ctx, const smelt_context_desc *desc, smelt_error *err) {
-  sm_reference_handle_forks();
+  sm_slots_handle_forks();
   SM_TRY(init_log(ctx, desc, err));
   bool flatten;
   SM_TRY(find_switch(desc->fusion, "SMELT_FUSION", &ctx->fusion, err));
@@ -194,7 +194,7 @@ static void describe_leaks_of(const sm_stream *s, const char **separator, sm_tex
 
 /* "2 references leaked: t5 f32[2,2] made by exp, t7 f32[3] made by from_host" */
 static smelt_status describe_leaks(const smelt_context *ctx, smelt_error *err) {
-  uint64_t n = atomic_load(&ctx->counters.live_references);
+  uint64_t n = sm_streams_references(&ctx->streams);
   if (!n) return SMELT_OK;
   sm_text text;
   sm_text_init(&text, &ctx->allocator);
@@ -273,7 +273,7 @@ smelt_status smelt_context_counters(const smelt_context *ctx, smelt_counters *ou
       .bytes_written = atomic_load(&c->bytes_written),
       .in_place_writes = atomic_load(&c->in_place_writes),
       .misuses = atomic_load(&c->misuses),
-      .live_references = atomic_load(&c->live_references),
+      .live_references = sm_streams_references(&ctx->streams),
       .live_bytes = atomic_load(&ctx->device.live_bytes),
   };
   return SMELT_OK;

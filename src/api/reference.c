@@ -7,77 +7,8 @@
 
 #include "api/context_state.h"
 #include "base/error.h"
-#include "base/thread.h"
-#include "core/limits.h"
 
-/* --- Slots ------------------------------------------------------------------------- */
-
-typedef struct slot {
-  _Atomic uint32_t generation; /* odd: in use */
-  uint32_t next_free;
-  sm_target target;
-  /* For messages about a token that is gone: */
-  const char *taker;
-  const char *origin;
-  uint64_t tensor_id; /* 0: a scalar or a poisoned tensor */
-  const void *owner;
-} slot;
-
-enum { FIRST_CHUNK = 1024, CHUNKS = 22, IMMORTAL = 1 /* slot 0, generation 1 */ };
-
-static struct {
-  sm_mutex lock;                  /* guards everything but chunks[] and generations */
-  _Atomic(slot *) chunks[CHUNKS]; /* chunk k has FIRST_CHUNK << k slots */
-  _Atomic uint32_t used;          /* slots handed out at least once, slot 0 included */
-  uint32_t free_head, free_tail, n_free;
-  pthread_once_t once; /* the fork handler knows of the lock */
-} table = {.once = PTHREAD_ONCE_INIT, .lock = SM_MUTEX_INIT(SM_LOCK_REFERENCES), .used = 1};
-
-/* The slot of that number, NULL if its chunk does not exist. */
-static slot *slot_at(uint32_t index) {
-  unsigned chunk = 31 - (unsigned)__builtin_clz(index / FIRST_CHUNK + 1);
-  slot *slots = chunk < CHUNKS ? atomic_load(&table.chunks[chunk]) : NULL;
-  return slots ? &slots[index - FIRST_CHUNK * ((1u << chunk) - 1)] : NULL;
-}
-
-/* Makes sure the chunk of slot `index` exists. Chunks are never given back. */
-static bool grow_to(uint32_t index) {
-  unsigned chunk = 31 - (unsigned)__builtin_clz(index / FIRST_CHUNK + 1);
-  if (chunk >= CHUNKS) return false;
-  if (atomic_load(&table.chunks[chunk])) return true;
-  slot *slots = sm_calloc(&sm_malloc_allocator, (size_t)FIRST_CHUNK << chunk, sizeof *slots);
-  if (!slots) return false;
-  atomic_store(&table.chunks[chunk], slots);
-  return true;
-}
-
-/* 0 if there is none to be had. The lock is held. */
-static uint32_t pop_slot(void) {
-  if (table.n_free < SM_STALE_QUEUE) {
-    uint32_t fresh = atomic_load(&table.used);
-    if (grow_to(fresh)) {
-      atomic_store(&table.used, fresh + 1);
-      return fresh;
-    }
-  }
-  if (!table.n_free) return 0;
-  uint32_t index = table.free_head;
-  table.free_head = slot_at(index)->next_free;
-  table.n_free--;
-  return index;
-}
-
-/* A slot whose token was taken waits at the end of the queue and remembers by
- * whom. The lock is held. */
-static void push_slot(uint32_t index, const char *taker) {
-  slot *s = slot_at(index);
-  s->taker = taker;
-  if (atomic_load(&s->generation) >= UINT32_MAX - 1) return; /* used up: retired */
-  if (table.n_free) slot_at(table.free_tail)->next_free = index;
-  else table.free_head = index;
-  table.free_tail = index;
-  table.n_free++;
-}
+enum { IMMORTAL = 1 /* slot 0, generation 1 */ };
 
 /* --- Tokens ------------------------------------------------------------------------- */
 
@@ -93,44 +24,31 @@ static sm_target immortal_target(void) {
   return (sm_target){.kind = SM_TARGET_POISON, .cause = sm_cause_of_memory()};
 }
 
-static void describe(slot *s, sm_target target) {
+/* Whoever reads what is said here of a new token finds no taker. */
+static void describe(sm_slot *s, sm_target target) {
   const sm_tensor *t = target.kind == SM_TARGET_TENSOR ? target.tensor : NULL;
   s->target = target;
-  s->taker = NULL;
-  s->tensor_id = t ? t->id : 0;
-  s->origin = t ? t->origin : NULL;
-  s->owner = t ? t->stream->set->owner : NULL;
+  atomic_store_explicit(&s->taker, NULL, memory_order_relaxed);
+  atomic_store_explicit(&s->tensor_id, t ? t->id : 0, memory_order_release);
+  atomic_store_explicit(&s->origin, t ? t->origin : NULL, memory_order_release);
+  atomic_store_explicit(&s->owner, t ? t->stream->set->owner : NULL, memory_order_release);
 }
 
-/* The lock is held, so that adding needs no atomic operation of its own. */
 static void count_reference(sm_target target, uint64_t change) {
-  if (target.kind != SM_TARGET_TENSOR) return;
-  _Atomic uint64_t *count = &target.tensor->stream->set->counters->live_references;
-  atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + change,
-                        memory_order_relaxed);
-}
-
-/* A slot that describes `target`; 0 if there is none to be had. */
-static uint32_t claim_slot(sm_target target) {
-  sm_lock(&table.lock);
-  uint32_t index = pop_slot();
-  if (index) {
-    describe(slot_at(index), target);
-    count_reference(target, 1);
-  }
-  sm_unlock(&table.lock);
-  return index;
+  if (target.kind == SM_TARGET_TENSOR) sm_streams_count_references(target.tensor->stream->set, change);
 }
 
 smelt_tensor *sm_reference_create(sm_target target) {
-  uint32_t index = claim_slot(target);
+  uint32_t index = sm_slot_claim();
   if (!index) {
     sm_target_release(target);
     return make_token(0, IMMORTAL);
   }
-  slot *s = slot_at(index);
-  uint32_t generation = atomic_load(&s->generation) + 1;
-  atomic_store(&s->generation, generation);
+  sm_slot *s = sm_slot_at(index);
+  describe(s, target);
+  count_reference(target, 1);
+  uint32_t generation = atomic_load_explicit(&s->generation, memory_order_relaxed) + 1;
+  atomic_store_explicit(&s->generation, generation, memory_order_release);
   return make_token(index, generation);
 }
 
@@ -146,67 +64,79 @@ void sm_target_release(sm_target target) {
 /* --- Stale tokens ------------------------------------------------------------------------ */
 
 /* The slot a token names, if it was ever handed out. */
-static slot *named_slot(const smelt_tensor *token) {
-  uint32_t index = index_of(token);
-  return index > 0 && index < atomic_load(&table.used) ? slot_at(index) : NULL;
+static sm_slot *named_slot(const smelt_tensor *token) { return sm_slot_at(index_of(token)); }
+
+/* What a slot remembers of its last token. */
+typedef struct memory {
+  uint64_t tensor_id;
+  const char *origin, *taker;
+  const void *owner;
+} memory;
+
+/* The taker is read last: if the slot has a new token meanwhile, there is none. */
+static memory recall(const sm_slot *s) {
+  memory m = {.tensor_id = atomic_load_explicit(&s->tensor_id, memory_order_acquire),
+              .origin = atomic_load_explicit(&s->origin, memory_order_acquire),
+              .owner = atomic_load_explicit(&s->owner, memory_order_acquire)};
+  m.taker = atomic_load_explicit(&s->taker, memory_order_relaxed);
+  return m;
 }
 
-static void name_tensor(const slot *s, char *buf, size_t size) {
-  if (s->origin) (void)snprintf(buf, size, "t%" PRIu64 " (made by %s)", s->tensor_id, s->origin);
-  else if (s->tensor_id) (void)snprintf(buf, size, "t%" PRIu64, s->tensor_id);
+static void name_tensor(const memory *m, char *buf, size_t size) {
+  if (m->origin) (void)snprintf(buf, size, "t%" PRIu64 " (made by %s)", m->tensor_id, m->origin);
+  else if (m->tensor_id) (void)snprintf(buf, size, "t%" PRIu64, m->tensor_id);
   else (void)snprintf(buf, size, "a scalar or poisoned tensor");
 }
 
 /* What became of a reference, and what helps. */
-static void explain_taken(const char *user, const char *name, const char *taker, smelt_error *err) {
-  if (strcmp(taker, "drop") == 0) {
+static void explain_taken(const char *user, const memory *m, smelt_error *err) {
+  char name[80];
+  name_tensor(m, name, sizeof name);
+  if (strcmp(m->taker, "drop") == 0) {
     sm_error_set(err, SMELT_ERR_STALE, "smelt_%s: %s was dropped before", user, name);
-  } else if (strcmp(taker, "context_destroy") == 0) {
+  } else if (strcmp(m->taker, "context_destroy") == 0) {
     sm_error_set(err, SMELT_ERR_STALE, "smelt_%s: the context of %s was destroyed", user, name);
   } else {
     sm_error_set(err, SMELT_ERR_STALE, "smelt_%s: %s was taken by smelt_%s; use smelt_ref to keep it", user,
-                 name, taker);
+                 name, m->taker);
   }
 }
 
 /* Fills in why `token` is not valid. The slot's memory of the taker counts only
- * while the slot still waits in the queue. */
-static void explain_stale(const smelt_tensor *token, const slot *s, const char *user, smelt_error *err) {
-  char name[80];
+ * while the slot still waits. */
+static void explain_stale(const smelt_tensor *token, const sm_slot *s, const memory *m, const char *user,
+                          smelt_error *err) {
+  uint32_t generation = generation_of(token), now = s ? atomic_load(&s->generation) : 0;
   if (!token) {
     sm_error_set(err, SMELT_ERR_STALE, "smelt_%s: NULL is not a tensor", user);
-  } else if (!s || generation_of(token) % 2 == 0 || generation_of(token) > atomic_load(&s->generation)) {
+  } else if (!s || generation % 2 == 0 || generation > now) {
     sm_error_set(err, SMELT_ERR_STALE, "smelt_%s: not a reference to a tensor", user);
-  } else if (atomic_load(&s->generation) == generation_of(token) + 1 && s->taker) {
-    name_tensor(s, name, sizeof name);
-    explain_taken(user, name, s->taker, err);
+  } else if (now == generation + 1 && m->taker) {
+    explain_taken(user, m, err);
   } else {
     sm_error_set(err, SMELT_ERR_STALE, "smelt_%s: the reference was taken or dropped earlier", user);
   }
 }
 
 static void report_stale(const smelt_tensor *token, const char *user, smelt_error *err) {
-  sm_lock(&table.lock);
-  const slot *s = token ? named_slot(token) : NULL;
-  const void *owner = s ? s->owner : NULL;
-  explain_stale(token, s, user, err);
-  sm_unlock(&table.lock);
-  sm_context_report_misuse(owner, err->text);
+  const sm_slot *s = token ? named_slot(token) : NULL;
+  memory m = s ? recall(s) : (memory){.tensor_id = 0};
+  explain_stale(token, s, &m, user, err);
+  sm_context_report_misuse(m.owner, err->text);
 }
 
 /* --- Taking and looking --------------------------------------------------------------------- */
 
 sm_target sm_reference_take(smelt_tensor *token, const char *taker) {
   if (is_immortal(token)) return immortal_target();
-  slot *s = named_slot(token);
+  sm_slot *s = named_slot(token);
   uint32_t generation = generation_of(token);
   if (s && generation % 2 == 1 &&
       atomic_compare_exchange_strong(&s->generation, &generation, generation + 1)) {
     sm_target target = s->target;
-    sm_lock(&table.lock);
     count_reference(target, UINT64_MAX);
-    push_slot(index_of(token), taker);
-    sm_unlock(&table.lock);
+    atomic_store_explicit(&s->taker, taker, memory_order_relaxed);
+    sm_slot_release(index_of(token));
     return target;
   }
   smelt_error err;
@@ -220,7 +150,7 @@ smelt_status sm_reference_peek(const smelt_tensor *token, const char *user, sm_t
     *out = immortal_target();
     return SMELT_OK;
   }
-  slot *s = named_slot(token);
+  sm_slot *s = named_slot(token);
   if (s && generation_of(token) % 2 == 1 && atomic_load(&s->generation) == generation_of(token)) {
     *out = s->target;
     return SMELT_OK;
@@ -232,31 +162,32 @@ smelt_status sm_reference_peek(const smelt_tensor *token, const char *user, sm_t
 }
 
 const void *sm_reference_owner(const smelt_tensor *token) {
-  slot *s = named_slot(token);
+  sm_slot *s = named_slot(token);
   bool valid = s && generation_of(token) % 2 == 1 && atomic_load(&s->generation) == generation_of(token);
-  return valid && s->target.kind == SM_TARGET_TENSOR ? s->owner : NULL;
+  return valid && s->target.kind == SM_TARGET_TENSOR ? atomic_load(&s->owner) : NULL;
 }
 
-static void enlist_lock(void) { sm_mutex_enlist(&table.lock); }
-
-void sm_reference_handle_forks(void) { (void)pthread_once(&table.once, enlist_lock); }
+/* A living token of the context: nobody else uses it any more. False if the slot has
+ * become another context's. */
+static bool make_stale(sm_slot *s, const smelt_context *ctx, const char *taker) {
+  const void *owner = ctx;
+  uint32_t generation = atomic_load(&s->generation);
+  if (!atomic_compare_exchange_strong(&s->owner, &owner, NULL)) return false;
+  const char *origin = atomic_load(&s->origin);
+  if (origin && sm_custom_find(&ctx->customs, origin)) atomic_store(&s->origin, NULL);
+  if (generation % 2 == 0) return false;
+  atomic_store_explicit(&s->taker, taker, memory_order_relaxed);
+  atomic_store(&s->generation, generation + 1);
+  return true;
+}
 
 /* Owners are forgotten too: their address may become another context's. So are origins
  * that are names of its own operations. */
 void sm_reference_forget(const smelt_context *ctx, const char *taker) {
-  sm_lock(&table.lock);
-  uint32_t used = atomic_load(&table.used);
+  uint32_t used = sm_slots_used();
   for (uint32_t index = 1; index < used; index++) {
-    slot *s = slot_at(index);
-    if (s->owner != ctx) continue;
-    s->owner = NULL;
-    if (s->origin && sm_custom_find(&ctx->customs, s->origin)) s->origin = NULL;
-    uint32_t generation = atomic_load(&s->generation);
-    if (generation % 2 == 0) continue;
-    atomic_store(&s->generation, generation + 1);
-    push_slot(index, taker);
+    if (make_stale(sm_slot_at(index), ctx, taker)) sm_slot_release(index);
   }
-  sm_unlock(&table.lock);
 }
 
 /* --- Public ------------------------------------------------------------------------------------ */

@@ -6,9 +6,9 @@
  * chunks and never shrinks, so that any 64-bit value can be looked at safely,
  * also a token of a destroyed context. An odd generation means the slot is in
  * use; taking a token is one compare-and-swap that makes it even, so of two
- * threads that take one token exactly one succeeds. Free slots wait in a queue
- * of SM_STALE_QUEUE before the oldest is used again; while a slot waits it
- * remembers who took its token. A slot whose generation is used up is retired.
+ * threads that take one token exactly one succeeds. Nothing here takes a lock. Free
+ * slots wait before they are used again (api/reference_slots.h); while a slot waits
+ * it remembers who took its token.
  *
  * Slot 0 is the immortal poison, returned when not even a slot can be had.
  *
@@ -17,21 +17,8 @@
 #ifndef SM_API_REFERENCE_H
 #define SM_API_REFERENCE_H
 
-#include "base/cause.h"
-#include "core/scalar.h"
+#include "api/reference_slots.h"
 #include "smelt/tensor.h"
-#include "stream/streams.h"
-
-typedef enum sm_target_kind { SM_TARGET_TENSOR, SM_TARGET_SCALAR, SM_TARGET_POISON } sm_target_kind;
-
-/* What a reference points to. A tensor's count or a cause's reference moves
- * with it. */
-typedef struct sm_target {
-  sm_target_kind kind;
-  sm_tensor *tensor;
-  sm_scalar scalar;
-  sm_cause *cause;
-} sm_target;
 
 /* A new token for `target`, which it takes over. Never fails: without memory it
  * gives the target up and returns the immortal poison. */
@@ -52,9 +39,6 @@ smelt_status sm_reference_peek(const smelt_tensor *token, const char *user, sm_t
 /* The context that the tensor belongs to; NULL if the token is not valid, which is not
  * reported, or stands for something else. */
 const void *sm_reference_owner(const smelt_tensor *token);
-
-/* Has the fork handler know of the table. */
-void sm_reference_handle_forks(void);
 
 /* Makes every token of tensors that belong to the context (stream->set->owner) stale.
  * Called when it is destroyed. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Counters of one context. Every module adds to its own; the public
- * smelt_counters is filled from here, but for operations, which streams count. */
+ * smelt_counters is filled from here, but for what streams count: operations, and the
+ * references of threads that have one. */
 #ifndef SM_BASE_COUNTERS_H
 #define SM_BASE_COUNTERS_H
 

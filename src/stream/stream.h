@@ -109,6 +109,7 @@ struct sm_stream {
   uint64_t number;             /* in the order of creation, from 1 */
   _Atomic(sm_thread *) thread; /* whose calls are recorded here; NULL when it has ended */
   _Atomic uint64_t operations; /* recorded so far; written by that thread */
+  _Atomic uint64_t references; /* made by that thread, less those that it gave up */
   sm_mutex lock;               /* guards: */
   sm_segment segment;
   uint64_t epoch;     /* of the segment */

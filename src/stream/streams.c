@@ -231,3 +231,23 @@ uint64_t sm_streams_operations(const sm_streams *set) {
   }
   return n;
 }
+
+/* In the thread's own count, so that threads do not get in each other's way. */
+void sm_streams_count_references(sm_streams *set, uint64_t change) {
+  const sm_thread *self = sm_thread_self();
+  if (self->streams != set->serial) {
+    sm_count(&set->counters->live_references, change);
+    return;
+  }
+  _Atomic uint64_t *count = &self->stream->references;
+  uint64_t n = atomic_load_explicit(count, memory_order_relaxed);
+  atomic_store_explicit(count, n + change, memory_order_relaxed);
+}
+
+uint64_t sm_streams_references(const sm_streams *set) {
+  uint64_t n = atomic_load_explicit(&set->counters->live_references, memory_order_relaxed);
+  for (const sm_stream *s = atomic_load(&set->first); s; s = s->next) {
+    n += atomic_load_explicit(&s->references, memory_order_relaxed);
+  }
+  return n;
+}

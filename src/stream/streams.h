@@ -30,7 +30,6 @@ struct sm_streams {
   const void *owner; /* the context; opaque here */
   /* The rest is theirs: */
   uint64_t serial;
-  _Atomic uint64_t next_id;   /* of tensors */
   _Atomic uint64_t threads;   /* that have got a stream */
   _Atomic(sm_stream *) first; /* all streams, the latest first; none goes before the set */
   /* Guarded by the registry's lock: */
@@ -38,6 +37,9 @@ struct sm_streams {
   sm_event left; /* a visitor has */
   int visitors;
   uint32_t process; /* sm_thread_process of the visitors: those of a parent do not count */
+  /* What all threads change all the time shares no cache line with what they read. */
+  char apart[64];
+  _Atomic uint64_t next_id; /* of tensors */
 };
 
 /* False if the process has no room for it. */
@@ -53,6 +55,10 @@ sm_stream *sm_streams_mine(sm_streams *set);
 
 /* Operations recorded so far. */
 uint64_t sm_streams_operations(const sm_streams *set);
+
+/* References to tensors of the set. */
+void sm_streams_count_references(sm_streams *set, uint64_t change);
+uint64_t sm_streams_references(const sm_streams *set);
 
 /* Counts a misuse for `owner` if a living set belongs to it, and says where to report
  * it; otherwise the log is off. */

@@ -351,10 +351,61 @@ TEST(threads_share_tensors_and_the_table) {
   close_context(ctx);
 }
 
+/* --- The table does not grow for ever --- */
+
+static uint32_t slot_of(smelt_tensor *t) {
+  uint32_t slot = (uint32_t)((uint64_t)(uintptr_t)t >> 32);
+  smelt_drop(t);
+  return slot;
+}
+
+static void *use_some(void *user) {
+  (void)user;
+  for (int i = 0; i < SM_STALE_QUEUE; i++) smelt_drop(smelt_scalar_i64(i));
+  return NULL;
+}
+
+/* What a thread had is used again when it has ended. */
+TEST(threads_that_come_and_go) {
+  for (int i = 0; i < 50; i++) {
+    pthread_t thread;
+    CHECK_I64(pthread_create(&thread, NULL, use_some, NULL), 0);
+    CHECK_I64(pthread_join(thread, NULL), 0);
+  }
+  CHECK(slot_of(smelt_scalar_i64(0)) < 5 * SM_STALE_QUEUE);
+}
+
+static void *drop_what_comes(void *user) {
+  duel *d = user;
+  for (int i = 0; i < 8 * SM_STALE_QUEUE; i++) {
+    smelt_tensor *t;
+    while (!(t = atomic_exchange(&d->token, NULL))) (void)sched_yield();
+    smelt_drop(t);
+  }
+  return NULL;
+}
+
+/* One thread makes references, another gives them up. */
+TEST(a_thread_that_only_drops) {
+  duel d = {.ctx = NULL};
+  pthread_t other;
+  CHECK_I64(pthread_create(&other, NULL, drop_what_comes, &d), 0);
+  for (int i = 0; i < 8 * SM_STALE_QUEUE; i++) {
+    smelt_tensor *expected = NULL, *t = smelt_scalar_i64(i);
+    while (!atomic_compare_exchange_weak(&d.token, &expected, t)) {
+      expected = NULL;
+      (void)sched_yield();
+    }
+  }
+  CHECK_I64(pthread_join(other, NULL), 0);
+  CHECK(slot_of(smelt_scalar_i64(0)) < 5 * SM_STALE_QUEUE);
+}
+
 TEST_MAIN(CASE(use_after_take_names_the_taker), CASE(use_after_drop), CASE(double_take_in_one_call),
           CASE(double_drop_only_reports), CASE(drop_of_a_taken_reference),
           CASE(a_reused_slot_is_not_confused), CASE(the_taker_is_remembered_while_the_slot_waits), CASE(null),
           CASE(garbage), CASE(tokens_of_destroyed_contexts), CASE(a_new_context_is_not_blamed),
           CASE(misuses_count_for_the_context_they_belong_to), CASE(misuses_are_logged), CASE(many_references),
           CASE(poisoned_references_are_references), CASE(of_two_threads_one_takes_the_token),
-          CASE(threads_share_tensors_and_the_table))
+          CASE(threads_share_tensors_and_the_table), CASE(threads_that_come_and_go),
+          CASE(a_thread_that_only_drops))
