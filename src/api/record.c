@@ -21,7 +21,7 @@ typedef struct taken_call {
 
 static smelt_tensor *poisoned(const smelt_error *err) { return sm_reference_poison(sm_cause_create(err)); }
 
-static void release_from(taken_call *call, int first) {
+static void release_from(const taken_call *call, int first) {
   for (int i = first; i < call->n; i++) sm_target_release(call->targets[i]);
 }
 
@@ -73,6 +73,37 @@ static smelt_tensor *record_scalars(const taken_call *call) {
   return sm_reference_create((sm_target){.kind = SM_TARGET_SCALAR, .scalar = result});
 }
 
+/* --- Calls that no stream records ---------------------------------------------------------- */
+
+typedef struct report {
+  const sm_log *log;
+  const smelt_error *err;
+} report;
+
+static void write_report(void *argument) {
+  const report *r = argument;
+  sm_text line;
+  sm_text_init(&line, &sm_malloc_allocator);
+  sm_text_addf(&line, "[poison] %s", r->err->text);
+  sm_log_text(r->log, &line);
+}
+
+/* The log of the context, or of the first tensor's; NULL if there is neither. */
+static const sm_log *log_of(const smelt_context *ctx, const taken_call *call) {
+  for (int i = 0; i < call->n && !ctx; i++) {
+    if (call->targets[i].kind == SM_TARGET_TENSOR) return call->targets[i].tensor->stream->set->log;
+  }
+  return ctx ? &ctx->log : NULL;
+}
+
+static smelt_tensor *fail(const smelt_context *ctx, const taken_call *call, const smelt_error *err) {
+  report r = {log_of(ctx, call), err};
+  if (r.log && sm_log_on(r.log, SM_LOG_POISON) && !sm_thread_self()->inside)
+    sm_stream_call_user(write_report, &r);
+  release_from(call, 0);
+  return poisoned(err);
+}
+
 /* --- Tensors ------------------------------------------------------------------------------ */
 
 /* The streams of the context that all tensor operands belong to, or `ctx`; NULL with
@@ -105,10 +136,7 @@ static sm_stream *stream_for(smelt_context *ctx, const taken_call *call, smelt_e
 static smelt_tensor *record_tensors(smelt_context *ctx, taken_call *call) {
   smelt_error err;
   sm_stream *stream = stream_for(ctx, call, &err);
-  if (!stream) {
-    release_from(call, 0);
-    return poisoned(&err);
-  }
+  if (!stream) return fail(ctx, call, &err);
   sm_argument arguments[SM_MAX_OPERANDS];
   for (int i = 0; i < call->n; i++) {
     const sm_target *target = &call->targets[i];
@@ -167,10 +195,8 @@ static smelt_tensor *record_opaque(smelt_context *ctx, taken_call *call) {
   smelt_error err;
   call->attrs = &none;
   if (!describe_operands(call, operands)) return record_tensors(ctx, call);
-  if (sm_custom_shape(call->row, operands, call->n, dims, &attrs, &err) != SMELT_OK) {
-    release_from(call, 0);
-    return poisoned(&err);
-  }
+  if (sm_custom_shape(call->row, operands, call->n, dims, &attrs, &err) != SMELT_OK)
+    return fail(ctx, call, &err);
   call->attrs = &attrs;
   return record_tensors(ctx, call);
 }

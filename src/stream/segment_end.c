@@ -113,18 +113,29 @@ static void set_state(sm_tensor *t, sm_tensor_state state) {
   atomic_store_explicit(&t->state, state, memory_order_release);
 }
 
-static void poison(sm_stream *s, sm_tensor *t, sm_cause *cause) {
+static void poison(sm_tensor *t, sm_cause *cause) {
   t->cause = cause;
   set_state(t, SM_POISONED);
-  sm_stream_log(s, SM_LOG_POISON, "[poison] t%" PRIu64 ": %s\n", t->id, t->cause->error.text);
+}
+
+/* Of several tensors with one cause the first, which is where it arose. */
+static void log_poison(sm_stream *s, size_t v) {
+  const sm_value *values = s->job_segment.values.items;
+  const sm_cause *cause = s->job.causes[v];
+  for (size_t u = 0; u < v; u++) {
+    bool live_result = values[u].producer != SM_NO_OP && values[u].live;
+    if (live_result && s->job.causes[u] == cause) return;
+  }
+  sm_stream_log(s, SM_LOG_POISON, "[poison] t%" PRIu64 ": %s\n", values[v].id, cause->error.text);
 }
 
 /* Hands a live result to its tensor. */
 static void settle(sm_stream *s, sm_tensor *t, size_t v, bool ran) {
   if (!ran) {
-    poison(s, t, sm_cause_of_memory());
+    poison(t, sm_cause_of_memory());
   } else if (s->job.causes[v]) {
-    poison(s, t, s->job.causes[v]);
+    if (sm_log_on(s->set->log, SM_LOG_POISON)) log_poison(s, v);
+    poison(t, s->job.causes[v]);
   } else {
     t->buffer = s->job.buffers[v];
     set_state(t, SM_READY);
@@ -165,7 +176,7 @@ static void abandon_job(sm_stream *s) {
     const sm_value *value = &s->job_segment.values.items[v];
     sm_tensor *t = value->tensor;
     if (value->producer == SM_NO_OP && !value->live) t->buffer = NULL;
-    if (value->producer != SM_NO_OP && value->live) poison(s, t, sm_cause_ref(cause));
+    if (value->producer != SM_NO_OP && value->live) poison(t, sm_cause_ref(cause));
   }
   sm_cause_drop(cause);
   finish_job(s);
