@@ -179,8 +179,8 @@ static sm_tensor *alias_of(sm_stream *s, const sm_tensor *t) {
   s->aliases = a;
   sm_stream_log(s, SM_LOG_REGISTER,
                 "[registered] Alias in=[t%" PRIu64 ":ReadOnly] out=[t%" PRIu64 ":NotInit] stream=%" PRIu64
-                "\n",
-                t->id, a->id, s->number);
+                " home=%" PRIu64 "\n",
+                t->id, a->id, s->number, t->stream->number);
   return a;
 }
 

@@ -25,7 +25,7 @@ lab() {
 # The transcript without values, hashes and the backend's name.
 transcript() {
   sed -E -e '/^--- result$/,/^---/{/^---/!d}' -e 's/_[0-9a-f]{8} read=/_HASH read=/' \
-    -e '/, inputs f32/s/cpu<[a-z]+>/cpu/' <<<"$out"
+    -e '/, inputs f32/s/cpu<[a-z]+>/cpu/' -e 's/\[thread [0-9]+\]/[thread]/' <<<"$out"
 }
 
 # shows EXPECTED ARGUMENT...: status 0, nothing on standard error, this transcript.
@@ -333,6 +333,91 @@ lab count --max-ops 65
 holds 'lab count --max-ops 65' "$out" grep -qx '100 ops -> 2 launches' <<<"$out"
 lab count --device ref --seed 4
 holds 'lab count --device ref' "$out" test "$(grep -c '^8 ops -> 8 launches$' <<<"$out")" = 2
+
+# --- stream ---------------------------------------------------------------------------
+
+stream_shows() {
+  local n
+  n=$(elements "$1")
+  shows "$(heading "$1" 'fusion<cpu>')
+--- first thread: let y = a*1.25 + 0.5
+  [registered] Init in=[] out=[t1:NotInit]
+  [registered] NumericFloat(F32, MulScalar) in=[t1:ReadWrite] out=[t2:NotInit]
+  [registered] NumericFloat(F32, AddScalar) in=[t2:ReadWrite] out=[t3:NotInit]
+--- launches: 0
+--- second thread: let z = y + 1; z.read()
+  [block] 2 op(s): NumericFloat(F32, MulScalar), NumericFloat(F32, AddScalar)
+$(launch_line "$n" 1 elemwise_fuse | sed 's/main/thread/')
+  [registered] Alias in=[t3:ReadOnly] out=[t4:NotInit] stream=2 home=1
+  [registered] NumericFloat(F32, AddScalar) in=[t4:ReadOnly] out=[t5:NotInit]
+  [block] 1 op(s): NumericFloat(F32, AddScalar)
+$(launch_line "$n" 1 add_scalar | sed 's/main/thread/')
+  [registered] Drop in=[t5:ReadWrite] out=[]
+--- launches: $((n > 0 ? 2 : 0))
+--- result
+--- first thread: y.read()
+  [registered] Drop in=[t3:ReadWrite] out=[]
+--- launches: $((n > 0 ? 2 : 0))
+--- equal to ref bit for bit: $((2 * n)) element(s)" stream "${@:2}"
+}
+each_input stream_shows
+
+lab stream
+holds 'lab stream: values' "$values" has_values 2.75 4 5.25 6.5
+lab stream --device ref
+holds 'lab stream --device ref' "$out" test "$(sed -n 's/^--- launches: //p' <<<"$out" | xargs)" = '0 3 3'
+
+# --- error ----------------------------------------------------------------------------
+
+# What comes after `bad` was called: LINES while good is read, and then the failure.
+failure() { # failure ELEMENTS STATUS TEXT LINES
+  echo "--- let worse = bad + 1; let good = a*10
+--- good.read()
+$4
+--- result
+--- bad.read()
+$2: $3
+--- worse.read()
+$2: $3
+--- let next = a*10; next.read()
+  [block] 1 op(s): NumericFloat(F32, MulScalar)
+$(launch_line "$1" 1 mul_scalar)
+--- equal to ref bit for bit: $((2 * $1)) element(s)"
+}
+
+failed_call() { # failed_call ELEMENTS
+  local text='concat: the operands belong to different contexts'
+  echo "--- let bad = concat([a, b]), b on another device
+  [poison] $text"
+  failure "$1" SMELT_ERR_DEVICE "$text" "  [block] 1 op(s): NumericFloat(F32, MulScalar)
+$(launch_line "$1" 1 mul_scalar)"
+}
+
+failed_launch() { # failed_launch ELEMENTS
+  local text='failing: the kernel could not be launched'
+  (($1 > 0)) || return 0
+  echo '--- let bad = failing(a)'
+  failure "$1" SMELT_ERR_LAUNCH "$text" "\
+  [block] 2 op(s): NumericFloat(F32, AddScalar), NumericFloat(F32, MulScalar)
+$(launch_line "$1" 1 mul_scalar)
+  [poison] t2: $text"
+}
+
+error_shows() {
+  local n
+  n=$(elements "$1")
+  shows "$(heading "$1" 'fusion<cpu>')
+$(failed_call "$n")
+$(failed_launch "$n")" error "${@:2}"
+}
+each_input error_shows
+
+lab error
+holds 'lab error: values' "$values" has_values 10 20 10 20
+lab error --device ref
+holds 'lab error --device ref' "$out$err" test "$status$(grep -c '^SMELT_ERR' <<<"$out")" = 04
+lab error --device null:metal
+holds 'lab error --device null:metal' "$out$err" test "$status$(grep -c '^SMELT_ERR' <<<"$out")" = 02
 
 # --- vec ------------------------------------------------------------------------------
 

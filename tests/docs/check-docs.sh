@@ -160,8 +160,12 @@ render() { # render DOC
 }
 
 # The digits in names of kernels come from a hash that other kernels' kops shift;
-# which ones they are is nothing that a document says. Nor how long something took.
-without_hashes() { sed -E 's/\b([a-z0-9_]+_)[0-9a-f]{8}\b/\1########/g; s/cpu<(llvm|interpreter)>/cpu<code>/g; s/measured [0-9.]+ us/measured # us/' "$1"; }
+# which ones they are is nothing that a document says. Nor how long something took, or
+# on which thread.
+without_hashes() {
+  sed -E -e 's/\b([a-z0-9_]+_)[0-9a-f]{8}\b/\1########/g' -e 's/cpu<(llvm|interpreter)>/cpu<code>/g' \
+    -e 's/measured [0-9.]+ us/measured # us/' -e 's/\[thread [0-9]+\]/[thread #]/g' "$1"
+}
 
 check_rendering() {
   folder=$scratch/$(basename "$doc" .md)

@@ -164,7 +164,7 @@ TEST(one_alias_however_often_it_is_used) {
   peer_do(&p, square_plus, &w);
   CHECK_STR(l.text,
             "[registered] Init in=[] out=[t1:NotInit]\n"
-            "[registered] Alias in=[t1:ReadOnly] out=[t2:NotInit] stream=2\n"
+            "[registered] Alias in=[t1:ReadOnly] out=[t2:NotInit] stream=2 home=1\n"
             "[registered] NumericFloat(F32, Mul) in=[t2:ReadOnly, t2:ReadOnly] out=[t3:NotInit]\n"
             "[registered] NumericFloat(F32, Add) in=[t3:ReadWrite, t2:ReadOnly] out=[t4:NotInit]\n");
   CHECK_F64(value_of(w.out), 12);

@@ -81,8 +81,8 @@ static void count_kernel(lab *l, const char *line) {
   if (!sm_vec_push(&sm_malloc_allocator, &l->kernels, kernel)) l->lost_lines = true;
 }
 
-/* Modes record and read on one thread, and work is done on the thread that
- * reads, so lines come one at a time. */
+/* Threads of a mode take turns, and work is done on the thread that reads, so lines come
+ * one at a time. */
 static void take_line(void *user, const char *line) {
   lab *l = user;
   count_kernel(l, line);
