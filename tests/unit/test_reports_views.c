@@ -2,28 +2,16 @@
  *
  * Public reports about other tensor libraries, tried on this one: those about elementwise
  * work, views and copies (in place and aliased, strides and offsets, extents of 1 and 0,
- * limits, caches). Each is a small program in the .smt form with the right result, run
- * fused, unfused and interpreted on the processor and by the reference:
+ * limits, caches). The numbers are those of the project's list:
  *
  *   aliasing   B047 B048 B049 B051 B055 B056 B057 B059 B061 B063 B064 B067 B068 B069 B072
  *              B073 B077 B079
  *   strides    B081 B084 B087 B088 B095 B096 B097 B099 B100 B101
  *   extents    B104 B107 B112 B113 B115
  *   limits     B127 B128 B129 B131 B132 B135 B136 B137 B139 (the last tests)
- *   caches     B243 B244 B245 B251 B253 B256 B257
- *
- * The numbers are those of the project's list of reports. */
+ *   caches     B243 B244 B245 B251 B253 B256 B257 */
 #define _POSIX_C_SOURCE 200809L
-#include "smt_run.h"
-
-#include <stdlib.h>
-
-#include "api_fixture.h"
-#include "cli.h"
-
-typedef struct report {
-  const char *id, *program;
-} report;
+#include "reports.h"
 
 static const report aliasing[] = {
     {"B047: results written over what later steps read",
@@ -189,33 +177,7 @@ static const report caches[] = {
      "24}\n"},
 };
 
-/* --- Running programs ------------------------------------------------------------------------- */
-
-static void run_one(const report *r, const char *device, bool no_fusion) {
-  char text[2000], *faults = NULL;
-  size_t size = 0;
-  FILE *err = open_memstream(&faults, &size), *out = fopen("/dev/null", "w");
-  CHECK(err && out);
-  CHECK(snprintf(text, sizeof text, "smt 1\n%s", r->program) < (int)sizeof text);
-  smt_run_options options = {.device = device, .no_fusion = no_fusion, .out = out, .err = err};
-  int status = smt_run(r->id, text, strlen(text), &options);
-  (void)fclose(err);
-  (void)fclose(out);
-  CHECK_STR(faults, "");
-  CHECK_I64(status, CLI_OK);
-  free(faults);
-}
-
-static void run_reports(const report *reports, size_t n) {
-  for (size_t i = 0; i < n; i++) {
-    run_one(&reports[i], "ref", false);
-    for (int way = 0; way < 4; way++) {
-      CHECK_I64(way & 2 ? setenv("SMELT_LLVM", "0", 1) : unsetenv("SMELT_LLVM"), 0);
-      run_one(&reports[i], NULL, way & 1);
-    }
-  }
-}
-#define RUN(reports) run_reports(reports, sizeof(reports) / sizeof(reports)[0])
+/* --- Programs ------------------------------------------------------------------------------------- */
 
 TEST(in_place_and_aliased) { RUN(aliasing); }
 TEST(strides_and_offsets) { RUN(strides); }

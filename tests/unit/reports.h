@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Public reports about other tensor libraries, tried on this one. Most are a small
+ * program in the .smt form with the right result, run fused, unfused and interpreted on
+ * the processor and by the reference. The file defines _POSIX_C_SOURCE before. */
+#ifndef TESTS_REPORTS_H
+#define TESTS_REPORTS_H
+
+#include "smt_run.h"
+
+#include <stdlib.h>
+
+#include "api_fixture.h"
+#include "cli.h"
+
+typedef struct report {
+  const char *id, *program;
+} report;
+
+static inline void run_one(const report *r, const char *device, bool no_fusion) {
+  char text[2000], *faults = NULL;
+  size_t size = 0;
+  FILE *err = open_memstream(&faults, &size), *out = fopen("/dev/null", "w");
+  CHECK(err && out);
+  CHECK(snprintf(text, sizeof text, "smt 1\n%s", r->program) < (int)sizeof text);
+  smt_run_options options = {.device = device, .no_fusion = no_fusion, .out = out, .err = err};
+  int status = smt_run(r->id, text, strlen(text), &options);
+  (void)fclose(err);
+  (void)fclose(out);
+  CHECK_STR(faults, "");
+  CHECK_I64(status, CLI_OK);
+  free(faults);
+}
+
+static inline void run_reports(const report *reports, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    run_one(&reports[i], "ref", false);
+    for (int way = 0; way < 4; way++) {
+      CHECK_I64(way & 2 ? setenv("SMELT_LLVM", "0", 1) : unsetenv("SMELT_LLVM"), 0);
+      run_one(&reports[i], NULL, way & 1);
+    }
+  }
+}
+#define RUN(reports) run_reports(reports, sizeof(reports) / sizeof(reports)[0])
+
+#endif
