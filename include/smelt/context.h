@@ -15,9 +15,8 @@ typedef struct smelt_context smelt_context;
 
 /* malloc, realloc and free in one: `size` 0 frees and returns NULL, `ptr` NULL
  * allocates, otherwise the block is resized. `old` is the size asked for
- * before. Must return memory aligned for any object, or NULL. Called from any
- * thread, also while Smelt holds locks: must neither call Smelt nor wait for a
- * thread that does. */
+ * before. Must return memory aligned for any object, or NULL. Called without
+ * locks from any thread; must not call Smelt. */
 typedef void *smelt_alloc_fn(void *user, void *ptr, size_t old, size_t size);
 
 /* Receives one finished log line, without newline. Called without locks from

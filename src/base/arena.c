@@ -55,6 +55,12 @@ void *sm_arena_alloc(sm_arena *arena, size_t size) {
   return block;
 }
 
+bool sm_arena_reserve(sm_arena *arena, size_t bytes) {
+  sm_chunk *chunk = arena->current, *next = chunk ? chunk->next : arena->first;
+  bool there = (chunk && chunk->size - chunk->used >= bytes) || (next && next->size >= bytes);
+  return there || add_chunk(arena, bytes);
+}
+
 void *sm_arena_zalloc(sm_arena *arena, size_t n, size_t size) {
   size_t bytes;
   if (__builtin_mul_overflow(n, size, &bytes)) return NULL;

@@ -22,6 +22,8 @@ void sm_arena_init(sm_arena *arena, const sm_allocator *allocator);
 /* NULL when memory is exhausted. Not zeroed. */
 void *sm_arena_alloc(sm_arena *arena, size_t size);
 void *sm_arena_zalloc(sm_arena *arena, size_t n, size_t size);
+/* Makes sure that blocks of `bytes` in all can be had, with the padding of each. */
+bool sm_arena_reserve(sm_arena *arena, size_t bytes);
 /* A copy of `size` bytes. */
 void *sm_arena_copy(sm_arena *arena, const void *from, size_t size);
 /* Forgets all blocks, keeps the chunks. */

@@ -5,7 +5,7 @@
  * Lock order. Each lock has a *level*; a thread takes locks in ascending order and
  * never holds two of one level. Builds with assertions check that at every sm_lock.
  * The levels below are the whole order. No lock is held while a user's function
- * runs, except that memory is asked for and given back (smelt_alloc_fn) under any.
+ * runs, the allocator included.
  *
  * Fork. A handler takes every living lock, level by level, and gives all back on both
  * sides, so the child finds nothing half done. Therefore locks are made and destroyed

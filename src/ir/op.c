@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ir/op.h"
 
+#include <stdalign.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -67,6 +69,16 @@ void sm_segment_reset(sm_segment *seg) {
   seg->ops.len = 0;
   seg->values.len = 0;
   sm_arena_reset(&seg->arena);
+}
+
+bool sm_segment_reserve(sm_segment *seg, int n) {
+  const sm_allocator *allocator = seg->arena.allocator;
+  size_t operands = (size_t)n, padding = alignof(max_align_t);
+  size_t conversions = operands * (sizeof(sm_operand) + padding);
+  size_t call = (operands + SM_RANDOM_SCALARS) * sizeof(sm_operand) + sizeof(sm_attrs) + 2 * padding;
+  return sm_vec_reserve(allocator, &seg->ops, operands + 1) &&
+         sm_vec_reserve(allocator, &seg->values, 2 * operands + 1) &&
+         sm_arena_reserve(&seg->arena, conversions + call);
 }
 
 bool sm_segment_add_source(sm_segment *seg, const sm_value *like, uint32_t *out) {

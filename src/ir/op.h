@@ -237,6 +237,9 @@ void sm_segment_free(sm_segment *seg);
 /* Empties the segment, keeps its memory. */
 void sm_segment_reset(sm_segment *seg);
 
+/* Makes sure that a call with `n` operands can be recorded, each of them a new source and
+ * converted. False when memory is exhausted. */
+bool sm_segment_reserve(sm_segment *seg, int n);
 /* Adds a source with these properties. False when memory is exhausted. */
 bool sm_segment_add_source(sm_segment *seg, const sm_value *like, uint32_t *out);
 /* Appends a record whose operands and attributes are copied; it defines a new value

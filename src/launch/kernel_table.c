@@ -19,45 +19,43 @@ static void free_entry(const sm_kernel_table *table, sm_kernel_entry *entry) {
 }
 
 void sm_kernel_table_free(sm_kernel_table *table) {
-  for (size_t i = 0; i < table->entries.len; i++) free_entry(table, table->entries.items[i]);
-  sm_vec_free(table->device->allocator, &table->entries);
+  for (sm_kernel_entry *entry = table->first, *next; entry; entry = next) {
+    next = entry->next;
+    free_entry(table, entry);
+  }
   sm_mutex_destroy(&table->lock);
 }
 
 /* --- Entries: with the lock ---------------------------------------------------------- */
 
-static size_t find(const sm_kernel_table *table, sm_hash hash) {
-  size_t i = 0;
-  while (i < table->entries.len && !sm_hash_equal(table->entries.items[i]->hash, hash)) i++;
-  return i;
+/* Where the entry is linked, or the end of the list. */
+static sm_kernel_entry **find(sm_kernel_table *table, sm_hash hash) {
+  sm_kernel_entry **link = &table->first;
+  while (*link && !sm_hash_equal((*link)->hash, hash)) link = &(*link)->next;
+  return link;
 }
 
-static void remove_at(sm_kernel_table *table, size_t i) {
-  table->entries.items[i] = table->entries.items[--table->entries.len];
-}
+static void unlink_entry(sm_kernel_entry **link) { *link = (*link)->next; }
 
 /* The entry that was made, perhaps after a wait, or NULL. One that a thread was making when the
  * process was forked is never finished in the child. */
 static sm_kernel_entry *find_made(sm_kernel_table *table, sm_hash hash) {
-  for (size_t i; (i = find(table, hash)) < table->entries.len;) {
-    sm_kernel_entry *entry = table->entries.items[i];
-    if (!entry->making) return entry;
-    if (entry->process == sm_thread_process()) sm_event_wait(&table->made, &table->lock);
-    else remove_at(table, i);
+  for (sm_kernel_entry **link; *(link = find(table, hash));) {
+    if (!(*link)->making) return *link;
+    if ((*link)->process == sm_thread_process()) sm_event_wait(&table->made, &table->lock);
+    else unlink_entry(link);
   }
   return NULL;
 }
 
-static bool add(sm_kernel_table *table, sm_kernel_entry *entry) {
-  return sm_vec_push(table->device->allocator, &table->entries, entry);
-}
-
-/* The entry for `fresh->hash`: one that exists or `fresh`, for the caller to make. NULL
- * without memory. */
+/* The entry for `fresh->hash`: one that exists, or `fresh`, for the caller to make. */
 static sm_kernel_entry *find_or_add(sm_kernel_table *table, sm_kernel_entry *fresh) {
   sm_lock(&table->lock);
   sm_kernel_entry *entry = find_made(table, fresh->hash);
-  if (!entry && add(table, fresh)) entry = fresh;
+  if (!entry) {
+    fresh->next = table->first;
+    table->first = entry = fresh;
+  }
   sm_unlock(&table->lock);
   return entry;
 }
@@ -65,7 +63,7 @@ static sm_kernel_entry *find_or_add(sm_kernel_table *table, sm_kernel_entry *fre
 static void finish(sm_kernel_table *table, sm_kernel_entry *entry, bool keep) {
   sm_lock(&table->lock);
   entry->making = false;
-  if (!keep) remove_at(table, find(table, entry->hash));
+  if (!keep) unlink_entry(find(table, entry->hash));
   sm_event_signal(&table->made);
   sm_unlock(&table->lock);
 }
@@ -121,12 +119,14 @@ static smelt_status answer(const sm_kernel_entry *entry, smelt_error *err) {
 /* The IR stays the caller's unless it went into a kernel. */
 static smelt_status get(sm_kernel_table *table, sm_kir_kernel *ir, const char *prefix, bool interpreted,
                         const sm_kernel_entry **out, bool *taken, smelt_error *err) {
-  sm_kernel_entry *fresh = new_entry(table, ir, prefix, interpreted),
-                  *entry = fresh ? find_or_add(table, fresh) : NULL;
+  sm_kernel_entry *fresh = new_entry(table, ir, prefix, interpreted);
+  if (!fresh) return sm_error_memory(err, "a kernel");
+  sm_kernel_entry *entry = find_or_add(table, fresh);
   *out = entry;
-  if (fresh && entry != fresh) free_entry(table, fresh);
-  if (!entry) return sm_error_memory(err, "a kernel");
-  if (entry != fresh) return answer(entry, err);
+  if (entry != fresh) {
+    free_entry(table, fresh);
+    return answer(entry, err);
+  }
   smelt_status status = make(table, ir, interpreted, entry, err);
   bool keep = status == SMELT_OK || status == SMELT_ERR_UNSUPPORTED;
   *taken = status == SMELT_OK;

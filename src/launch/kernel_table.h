@@ -18,6 +18,7 @@ typedef struct sm_kernel_entry {
   sm_kernel *kernel; /* NULL: the driver has no code for it */
   bool interpreted;
   /* Guarded by the table's lock: */
+  struct sm_kernel_entry *next;
   bool making;      /* by a thread */
   uint32_t process; /* of that thread (sm_thread_process) */
 } sm_kernel_entry;
@@ -27,7 +28,7 @@ typedef struct sm_kernel_table {
   const sm_log *log;
   sm_counters *counters;
   sm_mutex lock; /* guards: */
-  sm_vec(sm_kernel_entry *) entries;
+  sm_kernel_entry *first;
   sm_event made; /* one of them, or it failed */
 } sm_kernel_table;
 

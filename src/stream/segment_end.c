@@ -44,6 +44,8 @@ static void detach(sm_stream *s) {
   schedule_live(s);
   s->job_segment = s->segment;
   s->segment = next;
+  s->job_segment.arena.allocator = s->set->allocator;
+  s->segment.arena.allocator = &s->stock.allocator;
   s->job_epoch = s->epoch++;
   s->job_process = sm_thread_process();
   s->live_bytes = 0;

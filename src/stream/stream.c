@@ -31,12 +31,27 @@ static void write_lines(const sm_stream *s, sm_text *lines) {
 
 void sm_stream_unlock(sm_stream *s) {
   sm_tensor *trash = s->trash;
+  sm_stock_block *returned = s->stock.returned;
   sm_text lines = s->lines;
   s->trash = NULL;
-  if (lines.cap) sm_text_init(&s->lines, s->set->allocator);
+  s->stock.returned = NULL;
+  if (lines.cap) sm_text_init(&s->lines, &sm_malloc_allocator);
   sm_unlock(&s->lock);
+  if (returned) sm_stock_free_blocks(returned, s->set->allocator);
   if (lines.cap) write_lines(s, &lines);
   if (trash) sm_tensor_empty_trash(s, trash);
+}
+
+/* Fetches what was wanted. Gives the lock back meanwhile. False if there is no memory. */
+static bool restock(sm_stream *s) {
+  size_t size = s->stock.wanted;
+  s->stock.wanted = 0;
+  if (!size) return false;
+  sm_stream_unlock(s);
+  void *block = sm_alloc(s->set->allocator, size);
+  sm_lock(&s->lock);
+  if (block) sm_stock_put(&s->stock, block, size);
+  return block != NULL;
 }
 
 /* The last reference is gone. What another thread's segment mentions stays until that
@@ -88,10 +103,11 @@ bool sm_stream_init(sm_stream *s, sm_streams *set) {
   memset(s, 0, sizeof *s);
   s->set = set;
   s->epoch = 1;
-  sm_segment_init(&s->segment, set->allocator);
+  sm_stock_init(&s->stock);
+  sm_segment_init(&s->segment, &s->stock.allocator);
   sm_segment_init(&s->job_segment, set->allocator);
   sm_arena_init(&s->job.scratch, set->allocator);
-  sm_text_init(&s->lines, set->allocator);
+  sm_text_init(&s->lines, &sm_malloc_allocator);
   return sm_mutex_init(&s->lock, SM_LOCK_STREAM);
 }
 
@@ -111,8 +127,11 @@ void sm_stream_free(sm_stream *s) {
   sm_tensor_empty_trash(s, s->trash);
   self->inside = false;
   sm_tensor_free_spares(s);
+  s->segment.arena.allocator = s->set->allocator;
   sm_segment_free(&s->segment);
   sm_segment_free(&s->job_segment);
+  sm_stock_free_blocks(s->stock.blocks, s->set->allocator);
+  sm_stock_free_blocks(s->stock.returned, s->set->allocator);
   sm_arena_free(&s->job.scratch);
   sm_plan_key_free(&s->job.key, s->set->allocator);
   sm_text_free(&s->lines);
@@ -127,6 +146,7 @@ smelt_status sm_stream_input(sm_stream *s, smelt_dtype dtype, const sm_shape *sh
                              const char *origin, sm_tensor **out, smelt_error *err) {
   sm_thread *self = sm_stream_enter(s);
   if (!self) return refuse_reentry(err);
+  while (!sm_tensor_reserve(s, 1) && restock(s)) continue;
   sm_tensor *t = sm_tensor_create(s, SM_READY, dtype, shape, origin);
   if (t) {
     t->id = new_id(s);
@@ -267,6 +287,16 @@ static sm_tensor *append(recording *r) {
   return t;
 }
 
+/* Makes sure that nothing is allocated while the call is recorded. The lock is given back
+ * while memory is fetched, so references must still be the call's: one that it has taken
+ * keeps no other thread from freeing the tensor. */
+static void make_room(const recording *r) {
+  sm_stream *s = r->stream;
+  int tensors = 1; /* the result, and an alias for each foreign operand */
+  for (int i = 0; i < r->n; i++) tensors += r->arguments[i].tensor && r->arguments[i].tensor->stream != s;
+  while (!(sm_segment_reserve(&s->segment, r->n) && sm_tensor_reserve(s, tensors)) && restock(s)) continue;
+}
+
 /* The cause of the first poisoned operand, as a reference of its own. */
 static sm_cause *find_poison(const recording *r) {
   for (int i = 0; i < r->n; i++) {
@@ -334,6 +364,7 @@ static sm_tensor *refuse_record(const sm_argument *arguments, int n, sm_cause **
 static sm_tensor *record(sm_stream *s, sm_thread *self, const sm_op_row *row, const sm_argument *arguments,
                          int n, const smelt_attrs *attrs, sm_cause **cause) {
   recording r = {.stream = s, .row = row, .arguments = arguments, .n = n};
+  make_room(&r);
   take_references(&r);
   sm_tensor *t = try_record(&r, attrs, cause);
   bury_taken(&r, n);

@@ -34,7 +34,8 @@
  *    and so are aliases given up.
  *  - A thread never holds the locks of two streams: foreign operands are resolved
  *    before the own lock is taken.
- *  - Functions of the user (free functions, the log) are called without the lock.
+ *  - Functions of the user (the allocator, free functions, the log) are called without
+ *    the lock.
  *
  * All functions take the locks they need. A drop that comes from inside a callback
  * is applied when the call that is under way is done. */
@@ -48,6 +49,7 @@
 #include "ir/infer.h"
 #include "ir/op.h"
 #include "stream/plan_cache.h"
+#include "stream/stock.h"
 
 typedef struct sm_buffer sm_buffer; /* the executor's */
 typedef struct sm_note sm_note;     /* so */
@@ -111,6 +113,7 @@ struct sm_stream {
   _Atomic uint64_t operations; /* recorded so far; written by that thread */
   _Atomic uint64_t references; /* made by that thread, less those that it gave up */
   sm_mutex lock;               /* guards: */
+  sm_stock stock;              /* what is used under the lock */
   sm_segment segment;
   uint64_t epoch;     /* of the segment */
   int64_t live_bytes; /* of results in the segment that are not dead */

@@ -12,16 +12,32 @@ static sm_tensor *pop(sm_tensor **list) {
 /* Only the stream's own thread makes tensors. */
 static sm_tensor *take_spare(sm_stream *s) {
   sm_tensor *t = pop(&s->kept);
-  if (!t) t = pop(&s->spare);
-  if (t || !atomic_load_explicit(&s->recycled, memory_order_relaxed)) return t;
-  s->kept = atomic_exchange(&s->recycled, NULL);
-  return pop(&s->kept);
+  return t ? t : pop(&s->spare);
+}
+
+static int count_up_to(const sm_tensor *list, int most) {
+  int n = 0;
+  for (; list && n < most; list = list->next) n++;
+  return n;
+}
+
+bool sm_tensor_reserve(sm_stream *s, int n) {
+  if (!s->kept && atomic_load_explicit(&s->recycled, memory_order_relaxed))
+    s->kept = atomic_exchange(&s->recycled, NULL);
+  n -= count_up_to(s->kept, n);
+  n -= count_up_to(s->spare, n);
+  for (; n > 0; n--) {
+    sm_tensor *t = sm_alloc(&s->stock.allocator, sizeof *t);
+    if (!t) return false;
+    t->next = s->spare;
+    s->spare = t;
+  }
+  return true;
 }
 
 sm_tensor *sm_tensor_create(sm_stream *s, sm_tensor_state state, smelt_dtype dtype, const sm_shape *shape,
                             const char *origin) {
   sm_tensor *t = take_spare(s);
-  if (!t) t = sm_alloc(s->set->allocator, sizeof *t);
   if (!t) return NULL;
   memset(t, 0, sizeof *t);
   atomic_init(&t->refs, 1);

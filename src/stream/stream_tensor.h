@@ -19,9 +19,12 @@ void sm_stream_unlock(sm_stream *s);
 
 /* --- With the lock held --------------------------------------------------------------- */
 
-/* A tensor with one reference, linked into the stream; NULL without memory. */
+/* A tensor with one reference, linked into the stream; NULL unless
+ * there is one in reserve. */
 sm_tensor *sm_tensor_create(sm_stream *s, sm_tensor_state state, smelt_dtype dtype, const sm_shape *shape,
                             const char *origin);
+/* Makes sure that `n` tensors can be made. False if memory has to be fetched for that. */
+bool sm_tensor_reserve(sm_stream *s, int n);
 /* Unlinks it and frees its cause; its buffer is released later (sm_stream_unlock). Its
  * memory is kept for the next. */
 void sm_tensor_free(sm_stream *s, sm_tensor *t);

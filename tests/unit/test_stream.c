@@ -331,7 +331,7 @@ TEST(lack_of_memory) {
     int left = 1000000;
     sm_allocator allocator = {fail_when, &left};
     open_fixture(&x, 100, 1000000);
-    x.set.allocator = x.s->segment.arena.allocator = &allocator;
+    x.set.allocator = &allocator;
     sm_tensor *a = input_of(&x, SMELT_I8, 4), *b = input_of(&x, SMELT_U8, 4);
     sm_argument arguments[] = {{.tensor = a}, {.tensor = b}};
     sm_cause *cause = NULL;

@@ -300,6 +300,105 @@ TEST(a_kernel_is_made_once) {
   }
 }
 
+/* --- Callbacks without locks --- */
+
+#ifndef NDEBUG
+static atomic_int calls_with_locks, allocations, log_lines, frees;
+
+static void note_locks(atomic_int *calls) {
+  atomic_fetch_add(calls, 1);
+  if (sm_thread_self()->held) atomic_fetch_add(&calls_with_locks, 1);
+}
+
+static void *allocate_noting(void *user, void *ptr, size_t old, size_t size) {
+  (void)user;
+  note_locks(&allocations);
+  return sm_malloc_allocator.fn(NULL, ptr, old, size);
+}
+
+static void log_noting(void *user, const char *line) {
+  (void)user, (void)line;
+  note_locks(&log_lines);
+}
+
+static void free_noting(void *user) {
+  (void)user;
+  note_locks(&frees);
+}
+
+/* Conversions, foreign operands, many records, failures: what takes memory. */
+static void use_much(void *user) {
+  work *w = user;
+  static const float data = 2;
+  smelt_tensor *x = smelt_wrap(w->ctx, SMELT_F32, 0, NULL, &data, free_noting, NULL);
+  for (int i = 0; i < 40; i++) x = smelt_add(smelt_mul(x, smelt_ref(w->t)), 1.0);
+  smelt_tensor *small = smelt_add(smelt_astype(smelt_ref(w->t), SMELT_I8), smelt_astype(x, SMELT_I16));
+  CHECK_STATUS(smelt_eval((const smelt_tensor *[]){small}, 1, NULL), SMELT_OK);
+  smelt_drop(small);
+  smelt_tensor *two = smelt_zeros(w->ctx, SMELT_F32, DIMS(2)),
+               *three = smelt_zeros(w->ctx, SMELT_F32, DIMS(3));
+  check_poison(smelt_add(two, three), SMELT_ERR_SHAPE, "broadcast");
+}
+#endif
+
+TEST(callbacks_are_called_without_locks) {
+#ifdef NDEBUG
+  TEST_SKIP("which locks a thread holds is known in builds with assertions");
+#else
+  smelt_context_desc desc = SMELT_CONTEXT_DESC_INIT;
+  desc.alloc = allocate_noting;
+  desc.log = "all";
+  desc.log_fn = log_noting;
+  desc.max_segment_ops = 30;
+  work w = {.ctx = open_context_with(&desc)};
+  peer p;
+  peer_open(&p);
+  w.t = number(w.ctx, 1);
+  use_much(&w);
+  peer_do(&p, use_much, &w);
+  smelt_drop(w.t);
+  peer_close(&p);
+  close_context(w.ctx);
+  CHECK(atomic_load(&allocations) > 100 && atomic_load(&log_lines) > 100);
+  CHECK_I64(atomic_load(&frees), 2);
+  CHECK_I64(atomic_load(&calls_with_locks), 0);
+#endif
+}
+
+/* While memory for a call is fetched another thread gives up the operand's other
+ * reference. */
+typedef struct trap {
+  peer p;
+  smelt_tensor *t; /* to be given up; NULL when it has been */
+} trap;
+
+static void drop_trapped(void *user) { smelt_drop(((trap *)user)->t); }
+
+static void *allocate_and_drop(void *user, void *ptr, size_t old, size_t size) {
+  trap *x = user;
+  if (x->t && size) {
+    peer_do(&x->p, drop_trapped, x);
+    x->t = NULL;
+  }
+  return sm_malloc_allocator.fn(NULL, ptr, old, size);
+}
+
+TEST(operands_outlive_the_fetching_of_memory) {
+  trap x = {.t = NULL};
+  smelt_context_desc desc = SMELT_CONTEXT_DESC_INIT;
+  desc.alloc = allocate_and_drop;
+  desc.alloc_user = &x;
+  peer_open(&x.p);
+  smelt_context *ctx = open_context_with(&desc);
+  smelt_tensor *t = number(ctx, 1);
+  x.t = smelt_ref(t);
+  smelt_tensor *y = smelt_add(t, 1); /* the first record of all */
+  CHECK(x.t == NULL);
+  CHECK_F64(value_of(y), 2);
+  close_context(ctx);
+  peer_close(&x.p);
+}
+
 /* --- Callbacks that wait -------------------------------------------------------------------------------- */
 
 /* A log that stops the first launch of another thread until it is told to go on. */
@@ -488,6 +587,7 @@ TEST_MAIN(CASE(what_a_thread_leaves_pending_is_computed), CASE(short_lived_threa
           CASE(no_in_place_writes_of_what_is_shared), CASE(what_was_shared_ends_nothing),
           CASE(sharing_what_is_poisoned), CASE(other_threads_see_other_contexts_too),
           CASE(each_thread_has_its_random_numbers), CASE(a_kernel_is_made_once),
+          CASE(callbacks_are_called_without_locks), CASE(operands_outlive_the_fetching_of_memory),
           CASE(callbacks_hold_nobody_up), CASE(free_functions_hold_nobody_up),
           CASE(fork_while_another_thread_computes), CASE(fork_while_others_are_busy),
           CASE(locks_are_taken_in_order))
