@@ -8,12 +8,12 @@ enum {
   MAX_STRIP = 1024,        /* columns: some pages of a row are read one after another */
   SLOT_BYTES = 40 * 1024,  /* of all slots of a kernel, which lie on the thread's stack */
   GROUP_BLOCKS = 64,       /* of rows; the more columns, the fewer */
+  FEW_ROWS = 8,            /* too few to be worth more than reading them once */
   FEW_ITEMS = 64,          /* too few to be shared out evenly */
   MANY_ELEMENTS = 1 << 16, /* worth a second stage */
   MAX_KEEP = 8192,         /* elements of a row in scratch memory: of f32 some in the first-level cache */
-  MAX_RESIDENT = 1 << 17,  /* elements of a strip that is read several times: half a second-level cache */
+  MAX_RESIDENT = 1 << 17,  /* elements of a row that stay in half a second-level cache */
   AHEAD = 2048,            /* elements from those at work to those that are asked for */
-  MIN_RESIDENT = 16        /* columns: a line of memory */
 };
 
 /* Of columns side by side, so that longer pieces of each row are read at once. Measured
@@ -67,16 +67,18 @@ static int choose_group(int64_t inner) {
   return group;
 }
 
+/* Whether an item makes several passes, of which all but the first find the caches filled. */
+static bool is_resident(const sm_reduce_form *form) {
+  return form->passes > 1 && form->stage == SM_REDUCE_WHOLE;
+}
+
 static bool fits(const sm_reduce_form *form, int strip, int bytes) {
   return (int64_t)strip * form->levels * bytes <= SLOT_BYTES;
 }
 
 /* Powers of two. Where there are few columns or slots are large even vectors are cut. */
-static void choose_strip(sm_reduce_form *form, int bytes, const sm_reduce_extents *extents) {
-  int64_t inner = extents->inner;
+static void choose_strip(sm_reduce_form *form, int bytes, int64_t inner) {
   form->strip = MAX_STRIP;
-  while (form->passes > 1 && form->strip > MIN_RESIDENT && extents->reduced > MAX_RESIDENT / form->strip)
-    form->strip /= 2;
   while (form->strip > 1 && (form->strip / 2 >= inner || !fits(form, form->strip, bytes))) form->strip /= 2;
   while (form->width > 1 && (form->width > form->strip || form->width > inner)) form->width /= 2;
   if (form->vector > form->width) form->vector = form->width;
@@ -85,22 +87,24 @@ static void choose_strip(sm_reduce_form *form, int bytes, const sm_reduce_extent
 /* Powers of two, so that lengths that differ little share a kernel. */
 static int choose_keep(const sm_reduce_form *form, int64_t reduced) {
   int keep = SM_TREE_BLOCK;
-  if (form->passes == 1 || form->columns || reduced > MAX_KEEP) return 0;
+  if (!is_resident(form) || form->columns || reduced > MAX_KEEP) return 0;
   while (keep < reduced) keep *= 2;
   return keep;
 }
 
 static int choose_side(const sm_reduce_form *form, int64_t reduced) {
-  bool in_caches = form->passes > 1 && !form->columns;
-  return in_caches && reduced % ((int64_t)SM_REDUCE_SIDE * SM_TREE_BLOCK) == 0 ? SM_REDUCE_SIDE : 1;
+  return is_resident(form) && !form->columns && reduced % ((int64_t)SM_REDUCE_SIDE * SM_TREE_BLOCK) == 0
+             ? SM_REDUCE_SIDE
+             : 1;
 }
 
-sm_reduce_form sm_reduce_choose(const sm_reduce_task *tasks, int n_tasks, int passes,
+sm_reduce_form sm_reduce_choose(const sm_reduce_task *tasks, int n_tasks, int passes, int pass,
                                 const sm_reduce_extents *extents, sm_reduce_stage stage,
                                 const sm_profile *profile) {
   bool columns = extents->inner > 1;
   sm_reduce_form form = {.stage = stage,
                          .passes = passes,
+                         .pass = pass,
                          .columns = columns || stage == SM_REDUCE_COMBINE,
                          .width = 1,
                          .vector = 1,
@@ -114,13 +118,15 @@ sm_reduce_form sm_reduce_choose(const sm_reduce_task *tasks, int n_tasks, int pa
   if (!form.columns) return form;
   form.vector = choose_vector(tasks, n_tasks, profile);
   form.width = VECTORS * form.vector;
-  choose_strip(&form, part_bytes(tasks, n_tasks), extents);
+  choose_strip(&form, part_bytes(tasks, n_tasks), extents->inner);
   form.whole_pieces = extents->inner % form.width == 0;
   return form;
 }
 
-bool sm_reduce_wants_stages(const sm_reduce_extents *extents) {
+bool sm_reduce_wants_stages(const sm_reduce_extents *extents, int passes) {
   int64_t items = extents->outer * round_up(extents->inner, MAX_STRIP);
+  bool fits_caches = extents->reduced * extents->inner <= MAX_RESIDENT;
+  if (passes > 1 && fits_caches && extents->outer >= FEW_ROWS) return false;
   return items < FEW_ITEMS && extents->reduced > (int64_t)GROUP_BLOCKS * SM_TREE_BLOCK &&
          extents->outer * extents->reduced * extents->inner > MANY_ELEMENTS;
 }

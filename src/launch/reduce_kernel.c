@@ -183,8 +183,8 @@ static void emit_elements(void *user, sm_kir_kernel *k, const sm_reduce_place *a
   }
   if (!begun) return;
   emit_writes(e);
-  bool prefetches = e->form->passes > 1 && !e->form->columns && at->width > 1;
-  if (prefetches && at->pass == e->keeping.slow_pass) emit_prefetches(e);
+  bool resident = e->form->passes > 1 && e->form->stage == SM_REDUCE_WHOLE;
+  if (resident && !e->form->columns && at->width > 1 && at->pass == e->keeping.slow_pass) emit_prefetches(e);
 }
 
 static void spread(const emitter *e, int32_t local) {
@@ -194,16 +194,32 @@ static void spread(const emitter *e, int32_t local) {
   else s->lanes = sm_kir_splat(e->kernel, s->value, SM_TREE_LANES);
 }
 
+/* What results of the passes from `first` to `last` are for later elements. */
+static void spread_all(const emitter *e, int first, int last) {
+  for (size_t i = 0; i < e->block->steps.len; i++) {
+    int pass = e->block->steps.items[i].pass;
+    if (e->spread[i].used && pass >= first && pass <= last) spread(e, (int32_t)i);
+  }
+}
+
+static bool begin_results(emitter *e, const sm_reduce_place *at, const int32_t *values) {
+  e->reduced = values;
+  e->lanes = SM_INNER;
+  return begin_block(e, RESULTS, at);
+}
+
 static void emit_results(void *user, sm_kir_kernel *k, const sm_reduce_place *at, const int32_t *values) {
   emitter *e = user;
   (void)k;
-  if (!begin_block(e, RESULTS, at)) return;
-  e->reduced = values;
-  e->lanes = SM_INNER;
+  if (!begin_results(e, at, values)) return;
   emit_writes(e);
-  for (size_t i = 0; i < e->block->steps.len; i++) {
-    if (e->spread[i].used && e->block->steps.items[i].pass == at->pass) spread(e, (int32_t)i);
-  }
+  if (e->form->stage == SM_REDUCE_WHOLE) spread_all(e, at->pass, at->pass);
+}
+
+static void emit_resumed(void *user, sm_kir_kernel *k, const sm_reduce_place *at, const int32_t *values) {
+  emitter *e = user;
+  (void)k;
+  if (begin_results(e, at, values)) spread_all(e, 0, at->pass - 1);
 }
 
 /* --- The kernel ------------------------------------------------------------------------------ */
@@ -254,7 +270,7 @@ smelt_status sm_reduce_trace_kernel(const sm_trace *trace, const sm_reduce_input
   sm_kir_init(out, allocator);
   sm_arena_init(&arena, allocator);
   emitter e = {.trace = trace, .form = form, .inputs = inputs, .kernel = out, .arena = &arena};
-  sm_reduce_body body = {&e, emit_elements, emit_results, add_scratch};
+  sm_reduce_body body = {&e, emit_elements, emit_results, emit_resumed, add_scratch};
   declare_arguments(trace, out);
   e.failed = !allocate(&e);
   if (!e.failed) sm_reduce_kernel(out, tasks, n_tasks, form, &body);

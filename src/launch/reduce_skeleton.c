@@ -238,30 +238,56 @@ static int32_t result_of(const skeleton *s, int t, part p, int width) {
   return is_sum ? finished_sum(s, &s->tasks[t], p.value, width) : p.value;
 }
 
+/* Whether results are in memory: of one item in scratch memory, between stages in buffers. */
+static bool stores_results(const skeleton *s) {
+  return s->form->passes > 1 && (s->form->columns || s->form->stage != SM_REDUCE_WHOLE);
+}
+
+static int32_t result_place(const skeleton *s, const sm_reduce_place *at) {
+  return s->form->stage == SM_REDUCE_WHOLE ? at->column : at->index;
+}
+
 /* Keeps a result, numbered among all tasks, for the passes after this one. */
 static void remember(const skeleton *s, int task, const sm_reduce_place *at, int32_t value) {
   s->memory->values[task] = value;
-  if (s->form->columns && s->pass + 1 < s->form->passes)
-    sm_kir_store(s->k, s->memory->results[task], at->column, SM_KIR_NONE, value);
+  if (stores_results(s) && s->pass + 1 < s->form->passes)
+    sm_kir_store(s->k, s->memory->results[task], result_place(s, at), SM_KIR_NONE, value);
 }
 
-static int32_t recall(const skeleton *s, int task, const sm_reduce_place *at) {
-  if (!s->form->columns) return s->memory->values[task];
-  return sm_kir_load(s->k, s->memory->results[task], at->column, SM_KIR_NONE, at->width);
+/* The results of the passes before this one; how many there are. */
+static int recall(const skeleton *s, const sm_reduce_place *at, int32_t *values) {
+  int before = (int)(s->tasks - s->all);
+  for (int task = 0; task < before; task++) {
+    values[task] = s->memory->values[task];
+    if (stores_results(s))
+      values[task] = sm_kir_load(s->k, s->memory->results[task], result_place(s, at), SM_KIR_NONE, at->width);
+  }
+  return before;
+}
+
+static sm_reduce_place place_of_results(const skeleton *s, int32_t inner, int32_t place, int width) {
+  int32_t index = op2(s, SM_KOP_ADD, op2(s, SM_KOP_MUL, s->outer, s->inner), inner);
+  return (sm_reduce_place){s->outer, SM_KIR_NONE, inner, index, place, s->ahead, width, s->pass};
 }
 
 /* `place` is that of the first column in its strip. */
 static void give_results(const skeleton *s, int32_t inner, int32_t place, int width, const part *parts) {
   int32_t values[SM_REDUCE_TASKS];
-  int32_t index = op2(s, SM_KOP_ADD, op2(s, SM_KOP_MUL, s->outer, s->inner), inner);
-  sm_reduce_place at = {s->outer, SM_KIR_NONE, inner, index, place, s->ahead, width, s->pass};
-  int before = (int)(s->tasks - s->all);
-  for (int task = 0; task < before; task++) values[task] = recall(s, task, &at);
+  sm_reduce_place at = place_of_results(s, inner, place, width);
+  int before = recall(s, &at, values);
   for (int t = 0; t < s->n; t++) {
     values[before + t] = result_of(s, t, parts[t], width);
     remember(s, before + t, &at, values[before + t]);
   }
   s->body->results(s->body->user, s->k, &at, values);
+}
+
+/* Takes up what earlier stages have made. */
+static void resume(const skeleton *s, int32_t inner, int32_t place, int width) {
+  int32_t values[SM_REDUCE_TASKS];
+  sm_reduce_place at = place_of_results(s, inner, place, width);
+  (void)recall(s, &at, values);
+  s->body->resume(s->body->user, s->k, &at, values);
 }
 
 /* Where the part of a group is between the stages. */
@@ -643,6 +669,15 @@ static void visit_strip(const skeleton *s, int32_t number_of_strip) {
   sm_kir_end(s->k);
 }
 
+static void resume_columns(const skeleton *s, const strip *at, int32_t place, int width) {
+  resume(s, op2(s, SM_KOP_ADD, at->first, place), place, width);
+}
+
+static void resume_strip(const skeleton *s, int32_t number_of_strip) {
+  strip at = open_strip(s, number_of_strip);
+  for_columns(s, &at, resume_columns);
+}
+
 static void reduce_strip(const skeleton *s, int32_t number_of_strip) {
   bool combines = s->form->stage == SM_REDUCE_COMBINE;
   strip at = open_strip(s, number_of_strip);
@@ -697,6 +732,10 @@ static skeleton pass_of(const skeleton *s, int pass) {
 }
 
 static void run_pass(const skeleton *s, int32_t number_of_strip) {
+  if (s->form->stage == SM_REDUCE_PARTIAL && s->pass > 0) {
+    if (s->form->columns) resume_strip(s, number_of_strip);
+    else resume(s, number(s, 0), number(s, 0), 1);
+  }
   if (s->form->columns && s->n) reduce_strip(s, number_of_strip);
   else if (s->form->columns) visit_strip(s, number_of_strip);
   else if (s->n) reduce_row(s);
@@ -710,7 +749,8 @@ static void run_items(skeleton *s) {
   find_range(s, &item);
   s->outer = item;
   s->rows_before = op2(s, SM_KOP_MUL, item, s->reduced);
-  for (int pass = 0; pass < s->form->passes; pass++) {
+  bool whole = s->form->stage == SM_REDUCE_WHOLE;
+  for (int pass = whole ? 0 : s->form->pass; pass < (whole ? s->form->passes : s->form->pass + 1); pass++) {
     skeleton own = pass_of(s, pass);
     run_pass(&own, number_of_strip);
   }
@@ -734,19 +774,24 @@ static part_buffers add_partials(const skeleton *s, int t) {
   return b;
 }
 
-static int add_results(const skeleton *s, int t) {
-  smelt_dtype dtype = sm_reduction_gives_index(s->all[t].reduction) ? SMELT_I64 : s->all[t].dtype;
-  return sm_kir_add_local(s->k, dtype, (uint32_t)s->form->strip);
+static smelt_dtype result_dtype(const skeleton *s, int t) {
+  return sm_reduction_gives_index(s->all[t].reduction) ? SMELT_I64 : s->all[t].dtype;
 }
 
-static void add_memory(const skeleton *s) {
+static void add_buffers(const skeleton *s) {
+  bool combines = s->form->stage == SM_REDUCE_COMBINE;
+  for (int t = 0; t < s->n_all; t++) s->memory->partial[t] = add_partials(s, t);
+  for (int t = 0; t < s->n_all && stores_results(s); t++)
+    s->memory->results[t] = sm_kir_add_buffer(s->k, result_dtype(s, t), combines);
+}
+
+static void add_scratch(const skeleton *s) {
   const sm_reduce_form *form = s->form;
-  for (int t = 0; t < s->n_all && form->stage != SM_REDUCE_WHOLE; t++)
-    s->memory->partial[t] = add_partials(s, t);
   for (int t = 0; t < s->n_all; t++) {
     s->memory->slots[t] = add_locals(s, t, form->levels * form->strip);
     if (!form->columns) s->memory->lanes[t] = add_locals(s, t, form->side * SM_TREE_LANES);
-    if (form->columns && form->passes > 1) s->memory->results[t] = add_results(s, t);
+    if (form->stage == SM_REDUCE_WHOLE && stores_results(s))
+      s->memory->results[t] = sm_kir_add_local(s->k, result_dtype(s, t), (uint32_t)form->strip);
   }
   if (s->body->scratch) s->body->scratch(s->body->user, s->k);
 }
@@ -757,7 +802,8 @@ void sm_reduce_kernel(sm_kir_kernel *k, const sm_reduce_task *tasks, int n_tasks
                       const sm_reduce_body *body) {
   memory of_tasks;
   skeleton s = {.k = k, .all = tasks, .n_all = n_tasks, .form = form, .body = body, .memory = &of_tasks};
-  add_memory(&s);
+  if (form->stage != SM_REDUCE_WHOLE) add_buffers(&s);
+  add_scratch(&s);
   s.reduced = add_size(&s);
   s.inner = add_size(&s);
   s.groups = add_size(&s);

@@ -34,8 +34,11 @@
  * wait for each other. These are combined to one leaf.
  *
  * Where later elements need earlier results, an item makes several *passes* over its
- * elements: each combines the tasks that are its own, the last may have none. So a row, or
- * a narrow strip, is read from memory once and then from the caches.
+ * elements: each combines the tasks that are its own, the last may have none. So a row is
+ * read from memory once and then from the caches.
+ *
+ * Rows that are too long for that, and few, are shared out: each pass is two stages of its own,
+ * or if it has no tasks a PARTIAL, and results are in memory for the passes after it.
  *
  * Work items are all pairs of outer index and (in PARTIAL) group, and for columns all
  * their strips. */
@@ -62,7 +65,7 @@ typedef enum sm_reduce_stage { SM_REDUCE_WHOLE, SM_REDUCE_PARTIAL, SM_REDUCE_COM
 
 typedef struct sm_reduce_form {
   sm_reduce_stage stage;
-  int passes;
+  int passes, pass; /* all of the work; of stages the one that they belong to */
   bool columns;
   int width;                       /* columns side by side: some vectors */
   int vector;                      /* lanes of one */
@@ -72,18 +75,17 @@ typedef struct sm_reduce_form {
   bool one_leaf;                   /* a row has no more: no counter is needed */
   int side;                        /* blocks of a row that are filled side by side */
   int keep;                        /* elements of a row that fit into scratch memory; 0: the row does not */
-  bool streaming;                  /* elements of rows that are written bypass the caches */
+  bool streaming;                  /* elements that are written bypass the caches */
   bool whole_blocks, whole_pieces; /* no block lacks an element; columns are a multiple of `width` */
 } sm_reduce_form;
 
-/* The form of one stage (reduce_form.c), for work of so many passes; only the class of the
- * extents enters it. */
-sm_reduce_form sm_reduce_choose(const sm_reduce_task *tasks, int n_tasks, int passes,
+/* The form of one stage (reduce_form.c), in a pass of so many; only the class of the extents
+ * enters it. */
+sm_reduce_form sm_reduce_choose(const sm_reduce_task *tasks, int n_tasks, int passes, int pass,
                                 const sm_reduce_extents *extents, sm_reduce_stage stage,
                                 const sm_profile *profile);
-/* Whether the extents have so few results for so many elements that they are worth two
- * stages. */
-bool sm_reduce_wants_stages(const sm_reduce_extents *extents);
+/* Whether the extents have so few results for so many elements that they are worth stages. */
+bool sm_reduce_wants_stages(const sm_reduce_extents *extents, int passes);
 
 /* Parts that PARTIAL leaves of a task, as [outer, group, inner]. */
 int64_t sm_reduce_partials(const sm_reduce_form *form, const sm_reduce_extents *extents);
@@ -118,14 +120,17 @@ typedef struct sm_reduce_body {
   /* Uses the results at a place: of each task up to the pass a value of its dtype, or i64
    * indices. Values of rows may be used in all later passes of the item. */
   void (*results)(void *user, sm_kir_kernel *k, const sm_reduce_place *at, const int32_t *values);
+  /* At the beginning of a PARTIAL that is not of the first pass: the results of all tasks
+   * before it. */
+  void (*resume)(void *user, sm_kir_kernel *k, const sm_reduce_place *at, const int32_t *values);
   /* Adds the body's own scratch memory, all arguments being there; or NULL. */
   void (*scratch)(void *user, sm_kir_kernel *k);
 } sm_reduce_body;
 
 /* Adds the code to a kernel that has the caller's arguments and nothing else. Between
  * stages parts lie in buffers, which are added behind: for each task its values, and
- * indices if it gives them. The kernel is not verified yet. PARTIAL has no results,
- * COMBINE no elements. */
+ * indices if it gives them; where there are several passes, then for each task its results. The kernel is not
+ * verified yet. PARTIAL has no results, COMBINE no elements. */
 void sm_reduce_kernel(sm_kir_kernel *k, const sm_reduce_task *tasks, int n_tasks, const sm_reduce_form *form,
                       const sm_reduce_body *body);
 

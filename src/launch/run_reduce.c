@@ -7,7 +7,9 @@
 #include "launch/enter_driver.h"
 #include "launch/reduce_kernel.h"
 
-enum { MOST_STAGES = 2, MOST_PARTS = 2 * SM_REDUCE_TASKS };
+/* Each pass but the last has a task, and two stages; of each task there are parts, their
+ * indices and results. */
+enum { MOST_STAGES = 2 * (SM_REDUCE_TASKS + 1), MOST_PARTS = 3 * SM_REDUCE_TASKS };
 
 /* One launch on its way. */
 typedef struct run {
@@ -81,56 +83,84 @@ static smelt_status place_operands(run *r, smelt_error *err) {
 
 /* --- Stages ------------------------------------------------------------------------------ */
 
-static void choose_forms(run *r) {
-  const sm_reduce_extents *extents = &r->geometry.extents;
-  const sm_profile *profile = r->env->device->profile;
-  int n = sm_reduce_trace_tasks(r->trace, r->tasks), passes = sm_trace_passes(r->trace);
-  r->n_stages = passes == 1 && sm_reduce_wants_stages(extents) ? 2 : 1;
-  sm_reduce_stage first = r->n_stages == 2 ? SM_REDUCE_PARTIAL : SM_REDUCE_WHOLE;
-  r->forms[0] = sm_reduce_choose(r->tasks, n, passes, extents, first, profile);
-  if (r->n_stages == 2)
-    r->forms[1] = sm_reduce_choose(r->tasks, n, passes, extents, SM_REDUCE_COMBINE, profile);
+static void add_stage(run *r, int pass, sm_reduce_stage stage) {
+  int n = (int)r->trace->tasks.len, passes = sm_trace_passes(r->trace);
+  r->forms[r->n_stages++] =
+      sm_reduce_choose(r->tasks, n, passes, pass, &r->geometry.extents, stage, r->env->device->profile);
 }
 
-/* Rows that begin at a line of memory have aligned vectors. */
+static bool has_tasks(const run *r, int pass) {
+  bool any = false;
+  for (size_t t = 0; t < r->trace->tasks.len; t++) any = any || r->tasks[t].pass == pass;
+  return any;
+}
+
+static void choose_forms(run *r) {
+  int passes = sm_trace_passes(r->trace);
+  (void)sm_reduce_trace_tasks(r->trace, r->tasks);
+  if (!sm_reduce_wants_stages(&r->geometry.extents, passes)) {
+    add_stage(r, 0, SM_REDUCE_WHOLE);
+    return;
+  }
+  for (int pass = 0; pass < passes; pass++) {
+    add_stage(r, pass, SM_REDUCE_PARTIAL);
+    if (has_tasks(r, pass)) add_stage(r, pass, SM_REDUCE_COMBINE);
+  }
+}
+
+/* Whether all vectors of elements begin at a line of memory: rows do, or rows of columns. */
 static bool has_aligned_rows(const run *r) {
   enum { LINE = 64 };
+  const sm_reduce_extents *e = &r->geometry.extents;
+  int64_t length = e->inner > 1 ? e->inner : e->outer > 1 ? e->reduced : LINE;
   bool aligned = true;
-  for (size_t i = 0; i < r->trace->outputs.len; i++) {
-    int64_t bytes = r->geometry.extents.reduced * (int64_t)smelt_dtype_size(r->trace->outputs.items[i].dtype);
-    aligned = aligned && bytes % LINE == 0;
-  }
+  for (size_t i = 0; i < r->trace->outputs.len; i++)
+    aligned = aligned && length * (int64_t)smelt_dtype_size(r->trace->outputs.items[i].dtype) % LINE == 0;
   return aligned;
 }
 
+/* Elements are written in the last pass. */
 static void choose_streaming(run *r) {
-  sm_reduce_form *last = &r->forms[r->n_stages - 1];
-  last->streaming =
-      last->passes > 1 && !last->columns && has_aligned_rows(r) && sm_operands_should_stream(&r->operands);
+  bool streams = has_aligned_rows(r) && sm_operands_should_stream(&r->operands);
+  for (int stage = 0; stage < r->n_stages; stage++) {
+    sm_reduce_form *f = &r->forms[stage];
+    bool writes = f->stage == SM_REDUCE_WHOLE || (f->stage == SM_REDUCE_PARTIAL && f->pass == f->passes - 1);
+    f->streaming = streams && writes && f->passes > 1;
+  }
 }
 
-/* What lies between stages: for each task its values, and indices if it gives them. */
+static smelt_status add_part(run *r, int64_t n, smelt_dtype dtype, smelt_error *err) {
+  sm_kir_span *span = &r->spans[count_operands(r) + (size_t)r->n_parts++];
+  return add_scratch(r, (size_t)n * smelt_dtype_size(dtype), span, err);
+}
+
+/* What lies between stages: for each task its values, and indices if it gives them; between
+ * passes its results. */
 static smelt_status create_parts(run *r, smelt_error *err) {
-  size_t n = r->n_stages == 2 ? (size_t)sm_reduce_partials(&r->forms[0], &r->geometry.extents) : 0;
-  for (size_t t = 0; n && t < r->trace->tasks.len; t++) {
-    sm_kir_span *spans = r->spans + count_operands(r);
-    SM_TRY(add_scratch(r, n * smelt_dtype_size(r->tasks[t].dtype), &spans[r->n_parts++], err));
-    if (!sm_reduction_gives_index(r->tasks[t].reduction)) continue;
-    SM_TRY(add_scratch(r, n * sizeof(int64_t), &spans[r->n_parts++], err));
+  const sm_reduce_extents *extents = &r->geometry.extents;
+  if (r->n_stages == 1) return SMELT_OK;
+  int64_t n = sm_reduce_partials(&r->forms[0], extents);
+  for (size_t t = 0; t < r->trace->tasks.len; t++) {
+    SM_TRY(add_part(r, n, r->tasks[t].dtype, err));
+    if (sm_reduction_gives_index(r->tasks[t].reduction)) SM_TRY(add_part(r, n, SMELT_I64, err));
+  }
+  for (size_t t = 0; t < r->trace->tasks.len && r->forms[0].passes > 1; t++) {
+    bool index = sm_reduction_gives_index(r->tasks[t].reduction);
+    SM_TRY(add_part(r, extents->outer * extents->inner, index ? SMELT_I64 : r->tasks[t].dtype, err));
   }
   return SMELT_OK;
 }
 
 /* --- Kernels -------------------------------------------------------------------------------- */
 
-_Static_assert(sizeof(sm_reduce_form) == 12 * sizeof(int), "what is added to a form enters the key too");
+_Static_assert(sizeof(sm_reduce_form) == 13 * sizeof(int), "what is added to a form enters the key too");
 
 /* All that enters the kernel of a stage, but for the trace. */
 static bool key_of(const run *r, int stage, sm_layout_class *out) {
   const sm_reduce_form *f = &r->forms[stage];
-  const int fields[] = {(int)f->stage, f->passes,    f->columns,      f->width,       f->vector,
-                        f->strip,      f->levels,    f->group,        f->keep,        f->side,
-                        f->one_leaf,   f->streaming, f->whole_blocks, f->whole_pieces};
+  const int fields[] = {(int)f->stage, f->passes,   f->pass,      f->columns,      f->width,
+                        f->vector,     f->strip,    f->levels,    f->group,        f->keep,
+                        f->side,       f->one_leaf, f->streaming, f->whole_blocks, f->whole_pieces};
   size_t n_in = r->trace->inputs.len;
   out->len = sizeof fields + n_in * (SM_REDUCE_AXES + 1);
   out->bytes = sm_arena_alloc(r->env->scratch, out->len);
@@ -212,7 +242,7 @@ static bool prepare_stage(const run *r, int stage, const sm_word *scalars, sm_la
                         .n_scalars = r->trace->scalars.len,
                         .work_items = sm_reduce_work_items(&r->forms[stage], &r->geometry.extents),
                         .grain = 1,
-                        .cost_ns = stage == 0 ? estimate_ns(r) : 1,
+                        .cost_ns = r->forms[stage].stage == SM_REDUCE_COMBINE ? 1 : estimate_ns(r),
                         .passes = 1};
   return true;
 }
@@ -229,9 +259,9 @@ static smelt_status launch_stages(const run *r, smelt_error *err) {
     SM_TRY(get_kernel(r, stage, &kernels[stage], err));
     if (!prepare_stage(r, stage, scalars, &launches[stage])) return sm_error_memory(err, "a launch");
   }
-  if (r->n_stages == 2) {
-    launches[0].next = &launches[1];
-    launches[0].next_kernel = kernels[1]->kernel;
+  for (int stage = 0; stage + 1 < r->n_stages; stage++) {
+    launches[stage].next = &launches[stage + 1];
+    launches[stage].next_kernel = kernels[stage + 1]->kernel;
   }
   sm_launch_traffic traffic = {.fuser = r->fuser, .read = r->operands.read, .written = r->operands.written};
   return sm_enter_driver(env, kernels[0], &launches[0], traffic, err);

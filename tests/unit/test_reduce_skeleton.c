@@ -115,8 +115,8 @@ typedef struct stage {
 
 static void open_stage(problem *p, sm_reduce_stage which, stage *s) {
   smelt_error err;
-  sm_reduce_body body = {p, load_elements, store_results, NULL};
-  s->form = sm_reduce_choose(p->tasks, p->n, 1, &p->extents, which, &profile);
+  sm_reduce_body body = {p, load_elements, store_results, NULL, NULL};
+  s->form = sm_reduce_choose(p->tasks, p->n, 1, 0, &p->extents, which, &profile);
   s->items = sm_reduce_work_items(&s->form, &p->extents);
   sm_reduce_size_values(&s->form, &p->extents, s->sizes);
   sm_kir_init(&s->kernel, &sm_malloc_allocator);
@@ -181,7 +181,7 @@ static void run_stage(problem *p, sm_reduce_stage which, machine *m) {
 static void run_two_stages(problem *p, machine *m) {
   int before = p->n_buffers;
   size_t used_before = used;
-  sm_reduce_form form = sm_reduce_choose(p->tasks, p->n, 1, &p->extents, SM_REDUCE_PARTIAL, &profile);
+  sm_reduce_form form = sm_reduce_choose(p->tasks, p->n, 1, 0, &p->extents, SM_REDUCE_PARTIAL, &profile);
   int64_t parts = sm_reduce_partials(&form, &p->extents);
   for (int t = 0; t < p->n; t++) {
     add_buffer(p, parts, p->tasks[t].dtype);
@@ -356,15 +356,18 @@ TEST(forms) {
     problem p = all_tasks(dtypes[below(DTYPES)], 1 + below(5), below((int64_t)1 << below(31)),
                           1 + below((int64_t)1 << below(14)));
     int64_t bytes = 0;
-    sm_reduce_form f = sm_reduce_choose(p.tasks, p.n, 1, &p.extents, (sm_reduce_stage)below(3), &profile);
+    sm_reduce_form f = sm_reduce_choose(p.tasks, p.n, 1, 0, &p.extents, (sm_reduce_stage)below(3), &profile);
     for (int t = 0; t < p.n; t++) bytes += (int64_t)smelt_dtype_size(p.dtype) + (gives_index(&p, t) ? 8 : 0);
     CHECK(f.strip % f.width == 0 && f.width % f.vector == 0 && f.vector >= 1);
     CHECK(f.levels == 64 || bytes * f.strip * f.levels <= (int64_t)1 << 16);
   }
-  CHECK(sm_reduce_wants_stages(&(sm_reduce_extents){1, 1 << 24, 1}));
-  CHECK(sm_reduce_wants_stages(&(sm_reduce_extents){1, 1 << 20, 8}));
-  CHECK(!sm_reduce_wants_stages(&(sm_reduce_extents){4096, 1 << 20, 1}));
-  CHECK(!sm_reduce_wants_stages(&(sm_reduce_extents){1, 4096, 1}));
+  CHECK(sm_reduce_wants_stages(&(sm_reduce_extents){1, 1 << 24, 1}, 1));
+  CHECK(sm_reduce_wants_stages(&(sm_reduce_extents){1, 1 << 20, 8}, 1));
+  CHECK(!sm_reduce_wants_stages(&(sm_reduce_extents){4096, 1 << 20, 1}, 1));
+  CHECK(!sm_reduce_wants_stages(&(sm_reduce_extents){1, 4096, 1}, 1));
+  CHECK(sm_reduce_wants_stages(&(sm_reduce_extents){1, 1 << 20, 1}, 3));
+  CHECK(sm_reduce_wants_stages(&(sm_reduce_extents){16, 1 << 16, 1}, 1));
+  CHECK(!sm_reduce_wants_stages(&(sm_reduce_extents){16, 1 << 16, 1}, 3));
 }
 
 /* Memory that is left, in allocations. */
@@ -380,8 +383,8 @@ TEST(lack_of_memory) {
   bool enough = false;
   for (int most = 0; !enough; most++) {
     problem p = all_tasks(SMELT_F32, 2, 600, most % 2 ? 31 : 1);
-    sm_reduce_body body = {&p, load_elements, store_results, NULL};
-    sm_reduce_form form = sm_reduce_choose(p.tasks, p.n, 1, &p.extents, SM_REDUCE_WHOLE, &profile);
+    sm_reduce_body body = {&p, load_elements, store_results, NULL, NULL};
+    sm_reduce_form form = sm_reduce_choose(p.tasks, p.n, 1, 0, &p.extents, SM_REDUCE_WHOLE, &profile);
     sm_kir_kernel k;
     allocations_left = most;
     sm_kir_init(&k, &scarce);
