@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launch/reduce_parts.h"
+
+/* A strip at work on a leaf. */
+typedef struct strip {
+  int32_t first, columns; /* where it begins, how many it has */
+  int32_t leaf, ones;     /* the leaf's number and the 1s at its end */
+  int32_t row, rows;      /* of a lane: its first element, and how many it has */
+  int32_t leaves;         /* in the end */
+} strip;
+
+/* What is done to `width` columns, of which `place` is the first in the strip. */
+typedef void columns_fn(const sm_reduce_state *s, const strip *at, int32_t place, int width);
+
+/* Those from `from` on that are whole pieces of `width`; the rest begins at what is
+ * returned. */
+static int32_t for_pieces(const sm_reduce_state *s, const strip *at, int32_t from, int width, columns_fn *f) {
+  int32_t rest = op_number(s, SM_KOP_FMOD, op2(s, SM_KOP_SUB, at->columns, from), width);
+  int32_t to = op2(s, SM_KOP_SUB, at->columns, rest);
+  f(s, at, sm_kir_for(s->k, from, to, width), width);
+  sm_kir_end(s->k);
+  return to;
+}
+
+/* Pieces of some vectors, then of one, then single columns. */
+static void for_columns(const sm_reduce_state *s, const strip *at, columns_fn *f) {
+  const sm_reduce_form *form = s->form;
+  int32_t from = for_pieces(s, at, number(s, 0), form->width, f);
+  if (form->whole_pieces) return;
+  if (form->vector < form->width && form->vector > 1) from = for_pieces(s, at, from, form->vector, f);
+  if (form->width > 1) (void)for_pieces(s, at, from, 1, f);
+}
+
+static void add_lane(const sm_reduce_state *s, const strip *at, int32_t place, int width) {
+  sm_part sets[SM_REDUCE_SETS];
+  sm_reduce_no_sets(sets);
+  for (int t = 0; t < s->n; t++) sm_reduce_begin_sets(s, t, width, sets);
+  sm_reduce_columns own = {op2(s, SM_KOP_ADD, at->first, place), place, width};
+  sm_reduce_run_lanes(s, number(s, 0), at->rows, at->row, &own, sets);
+  for (int t = 0; t < s->n; t++) {
+    if (gives_index(s, t))
+      sets[t].index = sm_reduce_lane_indices(s, sets[t].index, splat(s, at->row, width), width);
+  }
+  sm_reduce_push_leaf(s, at->ones, place, width, sets);
+}
+
+static void add_partial(const sm_reduce_state *s, const strip *at, int32_t place, int width) {
+  sm_part parts[SM_REDUCE_TASKS];
+  int32_t from = sm_reduce_partial_position(s, at->leaf, op2(s, SM_KOP_ADD, at->first, place));
+  for (int t = 0; t < s->n; t++) parts[t] = sm_reduce_load_part(s, s->partial[t], from, width);
+  sm_reduce_push_leaf(s, at->ones, place, width, parts);
+}
+
+static void finish_columns(const sm_reduce_state *s, const strip *at, int32_t place, int width) {
+  sm_part parts[SM_REDUCE_TASKS];
+  sm_reduce_collect(s, at->leaves, place, width, parts);
+  sm_reduce_finish(s, op2(s, SM_KOP_ADD, at->first, place), place, width, parts);
+}
+
+/* Digit `from` of a number as digit `to`. */
+static int32_t moved_digit(const sm_reduce_state *s, int32_t n, int from, int to) {
+  int32_t digit = op_number(s, SM_KOP_AND, op_number(s, SM_KOP_SHR, n, from), 1);
+  return op_number(s, SM_KOP_SHL, digit, to);
+}
+
+/* Lanes in the order 0, 8, 4, 12, ...: with the four binary digits reversed. */
+static int32_t lane_of_leaf(const sm_reduce_state *s, int32_t leaf) {
+  int32_t outer = op2(s, SM_KOP_OR, moved_digit(s, leaf, 0, 3), moved_digit(s, leaf, 3, 0));
+  int32_t middle = op2(s, SM_KOP_OR, moved_digit(s, leaf, 1, 2), moved_digit(s, leaf, 2, 1));
+  return op2(s, SM_KOP_OR, outer, middle);
+}
+
+static void find_lane(const sm_reduce_state *s, strip *at) {
+  int32_t block = op_number(s, SM_KOP_TRUNC_DIV, at->leaf, SM_TREE_LANES);
+  int32_t in_block =
+      op2(s, SM_KOP_ADD, op_number(s, SM_KOP_MUL, block, SM_TREE_BLOCK), lane_of_leaf(s, at->leaf));
+  at->row = op2(s, SM_KOP_ADD, s->begin, in_block);
+  at->rows = number(s, SM_TREE_BLOCK / SM_TREE_LANES);
+  if (s->form->whole_blocks) return;
+  int32_t left = op_number(s, SM_KOP_ADD, op2(s, SM_KOP_SUB, s->end, at->row), SM_TREE_LANES - 1);
+  int32_t rows = op_number(s, SM_KOP_TRUNC_DIV, op_number(s, SM_KOP_MAX, left, 0), SM_TREE_LANES);
+  at->rows = op2(s, SM_KOP_MIN, rows, at->rows);
+}
+
+static strip open_strip(const sm_reduce_state *s, int32_t number_of_strip) {
+  strip at = {.first = op_number(s, SM_KOP_MUL, number_of_strip, s->form->strip)};
+  at.columns = op_number(s, SM_KOP_MIN, op2(s, SM_KOP_SUB, s->inner, at.first), s->form->strip);
+  return at;
+}
+
+static void visit_columns(const sm_reduce_state *s, const strip *at, int32_t place, int width) {
+  sm_reduce_columns own = {op2(s, SM_KOP_ADD, at->first, place), place, width};
+  sm_reduce_get_elements(s, at->row, &own, NULL);
+}
+
+/* A pass without tasks: all elements of the range. */
+static void visit_strip(const sm_reduce_state *s, strip at) {
+  at.row = sm_kir_for(s->k, s->begin, s->end, 1);
+  for_columns(s, &at, visit_columns);
+  sm_kir_end(s->k);
+}
+
+static void resume_columns(const sm_reduce_state *s, const strip *at, int32_t place, int width) {
+  sm_reduce_resume(s, op2(s, SM_KOP_ADD, at->first, place), place, width);
+}
+
+static void reduce_strip(const sm_reduce_state *s, strip at) {
+  bool combines = s->form->stage == SM_REDUCE_COMBINE;
+  at.leaves = combines ? s->groups : op_number(s, SM_KOP_MUL, sm_reduce_count_leaves(s, 1), SM_TREE_LANES);
+  at.leaf = sm_kir_for(s->k, number(s, 0), at.leaves, 1);
+  at.ones = sm_reduce_ones_at_end(s, at.leaf);
+  if (!combines) find_lane(s, &at);
+  for_columns(s, &at, combines ? add_partial : add_lane);
+  sm_kir_end(s->k);
+  for_columns(s, &at, finish_columns);
+}
+
+void sm_reduce_run_strip(const sm_reduce_state *s, int32_t number_of_strip) {
+  strip at = open_strip(s, number_of_strip);
+  if (s->form->stage == SM_REDUCE_PARTIAL && s->pass > 0) for_columns(s, &at, resume_columns);
+  if (s->n) reduce_strip(s, at);
+  else visit_strip(s, at);
+}

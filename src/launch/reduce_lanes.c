@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launch/reduce_parts.h"
+
+#include <string.h>
+
+void sm_reduce_get_elements(const sm_reduce_state *s, int32_t reduced, const sm_reduce_columns *c,
+                            int32_t *values) {
+  int32_t row = op2(s, SM_KOP_ADD, s->rows_before, reduced);
+  int32_t index = s->form->columns ? op2(s, SM_KOP_ADD, op2(s, SM_KOP_MUL, row, s->inner), c->inner) : row;
+  sm_reduce_place at = {s->outer, reduced, c->inner, index, c->place, s->ahead, c->width, s->pass};
+  s->body->elements(s->body->user, s->k, &at, values);
+}
+
+int sm_reduce_count_sets(const sm_reduce_state *s, int t) {
+  return needs_tree(s, t) && s->form->side == 1 ? 1 : SM_REDUCE_LOADS;
+}
+
+sm_part *sm_reduce_set_of(const sm_reduce_state *s, sm_part *sets, int t, int load) {
+  return &sets[load % sm_reduce_count_sets(s, t) * s->n + t];
+}
+
+void sm_reduce_begin_sets(const sm_reduce_state *s, int t, int width, sm_part *sets) {
+  sm_part lanes = {sm_reduce_neutral_value(s, t, width), SM_KIR_NONE};
+  if (gives_index(s, t)) lanes.index = constant(s, SMELT_I32, (sm_word){.bits = 0}, width);
+  for (int load = 0; load < sm_reduce_count_sets(s, t); load++) *sm_reduce_set_of(s, sets, t, load) = lanes;
+}
+
+sm_part sm_reduce_end_sets(const sm_reduce_state *s, int t, sm_part *sets) {
+  sm_part lanes = sets[t];
+  for (int load = 1; load < sm_reduce_count_sets(s, t); load++)
+    lanes = sm_reduce_combine(s, t, lanes, *sm_reduce_set_of(s, sets, t, load));
+  return lanes;
+}
+
+void sm_reduce_no_sets(sm_part *sets) {
+  for (int i = 0; i < SM_REDUCE_SETS; i++) sets[i] = sm_no_part;
+}
+
+/* Adds element number `k` (i64) of lanes to those of a task. */
+static sm_part add_to_lanes(const sm_reduce_state *s, int t, sm_part lanes, int32_t value, int32_t k,
+                            int width) {
+  sm_part own = {value, SM_KIR_NONE};
+  if (!gives_index(s, t)) return sm_reduce_combine(s, t, lanes, own);
+  own.index = splat(s, convert(s, SM_KOP_CAST, k, SMELT_I32), width);
+  return sm_reduce_pick(s, sm_reduce_is_better(s, t, lanes.value, own.value), own, lanes);
+}
+
+int32_t sm_reduce_lane_indices(const sm_reduce_state *s, int32_t numbers, int32_t first, int width) {
+  int32_t lanes = constant(s, SMELT_I64, (sm_word){.I64 = SM_TREE_LANES}, width);
+  return op2(s, SM_KOP_ADD, op2(s, SM_KOP_MUL, convert(s, SM_KOP_CAST, numbers, SMELT_I64), lanes), first);
+}
+
+void sm_reduce_fill_lanes(const sm_reduce_state *s, const sm_reduce_round *r, int32_t first,
+                          const sm_reduce_columns *c, sm_part *sets) {
+  sm_part carried[SM_REDUCE_SETS];
+  int32_t values[SM_REDUCE_TASKS], k = sm_kir_for(s->k, r->from, r->to, r->step);
+  sm_reduce_carry_parts(s, sets, r->loads * s->n, carried);
+  memcpy(sets, carried, (size_t)(r->loads * s->n) * sizeof *sets);
+  for (int load = 0; load < r->loads; load++) {
+    int32_t own = load ? op_number(s, SM_KOP_ADD, k, load * r->apart) : k;
+    int32_t reduced = op2(s, SM_KOP_ADD, first, op_number(s, SM_KOP_MUL, own, SM_TREE_LANES));
+    sm_reduce_get_elements(s, reduced, c, values);
+    for (int t = 0; t < s->n; t++) {
+      sm_part *set = sm_reduce_set_of(s, sets, t, load);
+      *set = add_to_lanes(s, t, *set, values[t], own, c->width);
+    }
+  }
+  sm_reduce_end_parts(s, carried, r->loads * s->n, sets);
+}
+
+void sm_reduce_run_lanes(const sm_reduce_state *s, int32_t from, int32_t to, int32_t first,
+                         const sm_reduce_columns *c, sm_part *sets) {
+  if (c->width >= s->form->width && s->form->whole_blocks) {
+    sm_reduce_fill_lanes(s, &(sm_reduce_round){from, to, SM_REDUCE_LOADS, SM_REDUCE_LOADS, 1}, first, c,
+                         sets);
+    return;
+  }
+  if (c->width >= s->form->width) {
+    int32_t rest = op_number(s, SM_KOP_FMOD, op2(s, SM_KOP_SUB, to, from), SM_REDUCE_LOADS);
+    int32_t whole = op2(s, SM_KOP_SUB, to, rest);
+    sm_reduce_fill_lanes(s, &(sm_reduce_round){from, whole, SM_REDUCE_LOADS, SM_REDUCE_LOADS, 1}, first, c,
+                         sets);
+    from = whole;
+  }
+  sm_reduce_fill_lanes(s, &(sm_reduce_round){from, to, 1, 1, 1}, first, c, sets);
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launch/reduce_parts.h"
+
+#include <string.h>
+
+/* --- Numbers of leaves -------------------------------------------------------------------- */
+
+/* The position of the highest 1 of a positive number: the exponent of its f64. */
+static int32_t highest_one(const sm_reduce_state *s, int32_t n) {
+  int32_t bits = convert(s, SM_KOP_BITCAST, convert(s, SM_KOP_CAST, n, SMELT_F64), SMELT_I64);
+  return op_number(s, SM_KOP_SUB, op_number(s, SM_KOP_SHR, bits, 52), 1023);
+}
+
+int32_t sm_reduce_ones_at_end(const sm_reduce_state *s, int32_t n) {
+  int32_t above = op_number(s, SM_KOP_ADD, n, 1);
+  return highest_one(s, op2(s, SM_KOP_AND, above, op1(s, SM_KOP_NEG, above)));
+}
+
+int32_t sm_reduce_count_leaves(const sm_reduce_state *s, int blocks) {
+  int32_t n = op2(s, SM_KOP_SUB, s->end, s->begin);
+  int elements = blocks * SM_TREE_BLOCK;
+  return op_number(s, SM_KOP_TRUNC_DIV, op_number(s, SM_KOP_ADD, n, elements - 1), elements);
+}
+
+/* --- Parts ---------------------------------------------------------------------------------- */
+
+int32_t sm_reduce_is_better(const sm_reduce_state *s, int t, int32_t a, int32_t b) {
+  bool largest = s->tasks[t].reduction == SM_REDUCTION_ARGMAX;
+  int32_t lower = largest ? a : b, upper = largest ? b : a;
+  if (sm_kind_of(s->tasks[t].dtype) != SM_KIND_FLOAT) return op2(s, SM_KOP_LT, lower, upper);
+  int32_t not_worse = op1(s, SM_KOP_NOT, op2(s, SM_KOP_LE, upper, lower));
+  return op2(s, SM_KOP_AND, not_worse, op2(s, SM_KOP_EQ, a, a));
+}
+
+static int32_t is_as_good(const sm_reduce_state *s, int t, int32_t a, int32_t b) {
+  int32_t equal = op2(s, SM_KOP_EQ, a, b);
+  if (sm_kind_of(s->tasks[t].dtype) != SM_KIND_FLOAT) return equal;
+  int32_t both_nan = op2(s, SM_KOP_AND, op1(s, SM_KOP_ISNAN, a), op1(s, SM_KOP_ISNAN, b));
+  return op2(s, SM_KOP_OR, equal, both_nan);
+}
+
+sm_part sm_reduce_pick(const sm_reduce_state *s, int32_t condition, sm_part a, sm_part b) {
+  return (sm_part){choose(s, condition, a.value, b.value), choose(s, condition, a.index, b.index)};
+}
+
+/* Of two that are equally good the one with the lower index. */
+static sm_part combine_indexed(const sm_reduce_state *s, int t, sm_part a, sm_part b) {
+  int32_t before = op2(s, SM_KOP_LT, b.index, a.index);
+  int32_t instead = op2(s, SM_KOP_AND, is_as_good(s, t, a.value, b.value), before);
+  return sm_reduce_pick(s, op2(s, SM_KOP_OR, sm_reduce_is_better(s, t, a.value, b.value), instead), b, a);
+}
+
+sm_part sm_reduce_combine(const sm_reduce_state *s, int t, sm_part a, sm_part b) {
+  if (gives_index(s, t)) return combine_indexed(s, t, a, b);
+  return (sm_part){op2(s, sm_reduction_kop(s->tasks[t].reduction), a.value, b.value), SM_KIR_NONE};
+}
+
+int32_t sm_reduce_neutral_value(const sm_reduce_state *s, int t, int width) {
+  const sm_reduce_task *task = &s->tasks[t];
+  return constant(s, task->dtype, sm_reduction_neutral(task->reduction, task->dtype), width);
+}
+
+/* What leaves a part as it is. */
+static sm_part neutral(const sm_reduce_state *s, int t, int width) {
+  sm_part p = {sm_reduce_neutral_value(s, t, width), SM_KIR_NONE};
+  if (gives_index(s, t)) p.index = constant(s, SMELT_I64, (sm_word){.I64 = INT64_MAX}, width);
+  return p;
+}
+
+sm_part sm_reduce_load_part(const sm_reduce_state *s, sm_part_buffers b, int32_t at, int width) {
+  sm_part p = {sm_kir_load(s->k, b.value, at, SM_KIR_NONE, width), SM_KIR_NONE};
+  if (b.index >= 0) p.index = sm_kir_load(s->k, b.index, at, SM_KIR_NONE, width);
+  return p;
+}
+
+void sm_reduce_store_part(const sm_reduce_state *s, sm_part_buffers b, int32_t at, sm_part p) {
+  sm_kir_store(s->k, b.value, at, SM_KIR_NONE, p.value);
+  if (b.index >= 0) sm_kir_store(s->k, b.index, at, SM_KIR_NONE, p.index);
+}
+
+/* --- Loops that carry a part of each task ------------------------------------------------------ */
+
+void sm_reduce_carry_parts(const sm_reduce_state *s, const sm_part *start, int n, sm_part *carried) {
+  for (int i = 0; i < n; i++) {
+    carried[i] = start[i];
+    if (sm_is_part(start[i])) carried[i].value = sm_kir_carry(s->k, start[i].value);
+    if (start[i].index != SM_KIR_NONE) carried[i].index = sm_kir_carry(s->k, start[i].index);
+  }
+}
+
+void sm_reduce_end_parts(const sm_reduce_state *s, const sm_part *carried, int n, sm_part *parts) {
+  for (int i = 0; i < n; i++) {
+    if (sm_is_part(parts[i])) sm_kir_next(s->k, carried[i].value, parts[i].value);
+    if (parts[i].index != SM_KIR_NONE) sm_kir_next(s->k, carried[i].index, parts[i].index);
+  }
+  sm_kir_end(s->k);
+  for (int i = 0; i < n; i++) {
+    if (sm_is_part(parts[i])) parts[i].value = sm_kir_result(s->k, carried[i].value);
+    if (parts[i].index != SM_KIR_NONE) parts[i].index = sm_kir_result(s->k, carried[i].index);
+  }
+}
+
+/* --- The counter ---------------------------------------------------------------------------------- */
+
+/* Where column `column` of a slot's row is. */
+static int32_t slot_position(const sm_reduce_state *s, int32_t level, int32_t column) {
+  return op2(s, SM_KOP_ADD, op_number(s, SM_KOP_MUL, level, s->form->strip), column);
+}
+
+/* In each slot's row from `place` on, the part of a task combined with its own. */
+static void combine_with_slot(const sm_reduce_state *s, int32_t place, int width, sm_part *parts) {
+  for (int t = 0; t < s->n; t++) {
+    if (sm_is_part(parts[t]))
+      parts[t] = sm_reduce_combine(s, t, sm_reduce_load_part(s, s->slots[t], place, width), parts[t]);
+  }
+}
+
+void sm_reduce_push_leaf(const sm_reduce_state *s, int32_t ones, int32_t column, int width,
+                         const sm_part *leaf) {
+  sm_part carried[SM_REDUCE_TASKS], parts[SM_REDUCE_TASKS];
+  int32_t level = sm_kir_for(s->k, number(s, 0), ones, 1);
+  sm_reduce_carry_parts(s, leaf, s->n, carried);
+  memcpy(parts, carried, sizeof parts);
+  combine_with_slot(s, slot_position(s, level, column), width, parts);
+  sm_reduce_end_parts(s, carried, s->n, parts);
+  int32_t to = slot_position(s, ones, column);
+  for (int t = 0; t < s->n; t++) {
+    if (sm_is_part(parts[t])) sm_reduce_store_part(s, s->slots[t], to, parts[t]);
+  }
+}
+
+void sm_reduce_collect(const sm_reduce_state *s, int32_t leaves, int32_t column, int width, sm_part *parts) {
+  sm_part carried[SM_REDUCE_TASKS], kept[SM_REDUCE_TASKS];
+  for (int t = 0; t < s->n; t++) parts[t] = needs_tree(s, t) ? neutral(s, t, width) : sm_no_part;
+  int32_t levels = op_number(s, SM_KOP_ADD, highest_one(s, leaves), 1);
+  int32_t level = sm_kir_for(s->k, number(s, 0), levels, 1);
+  sm_reduce_carry_parts(s, parts, s->n, carried);
+  int32_t is_kept = op_number(s, SM_KOP_AND, op2(s, SM_KOP_SHR, leaves, level), 1);
+  (void)sm_kir_for(s->k, number(s, 0), is_kept, 1);
+  sm_reduce_carry_parts(s, carried, s->n, kept);
+  memcpy(parts, kept, sizeof kept);
+  combine_with_slot(s, slot_position(s, level, column), width, parts);
+  sm_reduce_end_parts(s, kept, s->n, parts);
+  sm_reduce_end_parts(s, carried, s->n, parts);
+}
+
+/* --- Results ------------------------------------------------------------------------------------------ */
+
+/* A sum of nothing is +0, and a mean still has to be divided. */
+static int32_t finished_sum(const sm_reduce_state *s, const sm_reduce_task *task, int32_t sum, int width) {
+  int32_t count = s->reduced;
+  if (sm_kind_of(task->dtype) == SM_KIND_FLOAT) {
+    int32_t empty = splat(s, op_number(s, SM_KOP_EQ, count, 0), width);
+    sum = choose(s, empty, constant(s, task->dtype, (sm_word){.bits = 0}, width), sum);
+  }
+  if (task->reduction != SM_REDUCTION_MEAN) return sum;
+  return op2(s, SM_KOP_DIV, sum, splat(s, convert(s, SM_KOP_CAST, count, task->dtype), width));
+}
+
+static int32_t result_of(const sm_reduce_state *s, int t, sm_part p, int width) {
+  if (gives_index(s, t)) return p.index;
+  bool is_sum = sm_reduction_kop(s->tasks[t].reduction) == SM_KOP_ADD;
+  return is_sum ? finished_sum(s, &s->tasks[t], p.value, width) : p.value;
+}
+
+static int32_t result_place(const sm_reduce_state *s, const sm_reduce_place *at) {
+  return s->form->stage == SM_REDUCE_WHOLE ? at->column : at->index;
+}
+
+/* Keeps a result, numbered among all tasks, for the passes after this one. */
+static void remember(const sm_reduce_state *s, int task, const sm_reduce_place *at, int32_t value) {
+  s->memory->values[task] = value;
+  if (sm_stores_results(s) && s->pass + 1 < s->form->passes)
+    sm_kir_store(s->k, s->memory->results[task], result_place(s, at), SM_KIR_NONE, value);
+}
+
+/* The results of the passes before this one; how many there are. */
+static int recall(const sm_reduce_state *s, const sm_reduce_place *at, int32_t *values) {
+  int before = (int)(s->tasks - s->all);
+  for (int task = 0; task < before; task++) {
+    values[task] = s->memory->values[task];
+    if (sm_stores_results(s))
+      values[task] = sm_kir_load(s->k, s->memory->results[task], result_place(s, at), SM_KIR_NONE, at->width);
+  }
+  return before;
+}
+
+static sm_reduce_place place_of_results(const sm_reduce_state *s, int32_t inner, int32_t place, int width) {
+  int32_t index = op2(s, SM_KOP_ADD, op2(s, SM_KOP_MUL, s->outer, s->inner), inner);
+  return (sm_reduce_place){s->outer, SM_KIR_NONE, inner, index, place, s->ahead, width, s->pass};
+}
+
+/* `place` is that of the first column in its strip. */
+static void give_results(const sm_reduce_state *s, int32_t inner, int32_t place, int width,
+                         const sm_part *parts) {
+  int32_t values[SM_REDUCE_TASKS];
+  sm_reduce_place at = place_of_results(s, inner, place, width);
+  int before = recall(s, &at, values);
+  for (int t = 0; t < s->n; t++) {
+    values[before + t] = result_of(s, t, parts[t], width);
+    remember(s, before + t, &at, values[before + t]);
+  }
+  s->body->results(s->body->user, s->k, &at, values);
+}
+
+void sm_reduce_resume(const sm_reduce_state *s, int32_t inner, int32_t place, int width) {
+  int32_t values[SM_REDUCE_TASKS];
+  sm_reduce_place at = place_of_results(s, inner, place, width);
+  (void)recall(s, &at, values);
+  s->body->resume(s->body->user, s->k, &at, values);
+}
+
+int32_t sm_reduce_partial_position(const sm_reduce_state *s, int32_t group, int32_t column) {
+  int32_t row = op2(s, SM_KOP_ADD, op2(s, SM_KOP_MUL, s->outer, s->groups), group);
+  return op2(s, SM_KOP_ADD, op2(s, SM_KOP_MUL, row, s->inner), column);
+}
+
+void sm_reduce_finish(const sm_reduce_state *s, int32_t inner, int32_t place, int width,
+                      const sm_part *parts) {
+  if (s->form->stage != SM_REDUCE_PARTIAL) {
+    give_results(s, inner, place, width, parts);
+    return;
+  }
+  int32_t to = sm_reduce_partial_position(s, s->group, inner);
+  for (int t = 0; t < s->n; t++) sm_reduce_store_part(s, s->partial[t], to, parts[t]);
+}

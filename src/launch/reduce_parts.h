@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the files of the reduction skeleton (reduce_skeleton.h) have in common: its state
+ * while it builds a kernel, parts and the counter of leaves (reduce_parts.c), elements and
+ * the lanes they fill (reduce_lanes.c), rows (reduce_rows.c) and columns (reduce_columns.c). */
+#ifndef SM_LAUNCH_REDUCE_PARTS_H
+#define SM_LAUNCH_REDUCE_PARTS_H
+
+#include "launch/reduce_skeleton.h"
+
+/* Values in the kernel; `index` is NONE unless the task gives one. */
+typedef struct sm_part {
+  int32_t value, index;
+} sm_part;
+
+static const sm_part sm_no_part = {SM_KIR_NONE, SM_KIR_NONE};
+
+static inline bool sm_is_part(sm_part p) { return p.value != SM_KIR_NONE; }
+
+/* Buffers for parts. */
+typedef struct sm_part_buffers {
+  int value, index;
+} sm_part_buffers;
+
+/* What tasks have between steps, by task. */
+typedef struct sm_reduce_memory {
+  sm_part_buffers slots[SM_REDUCE_TASKS], lanes[SM_REDUCE_TASKS], partial[SM_REDUCE_TASKS];
+  int results[SM_REDUCE_TASKS];    /* buffers, of what later passes need: of columns local, of stages not */
+  int32_t values[SM_REDUCE_TASKS]; /* the same of rows that make all passes */
+} sm_reduce_memory;
+
+typedef struct sm_reduce_state {
+  sm_kir_kernel *k;
+  const sm_reduce_task *all; /* tasks */
+  int n_all;
+  const sm_reduce_form *form;
+  const sm_reduce_body *body;
+  sm_reduce_memory *memory;
+  int pass;
+  const sm_reduce_task *tasks; /* of the pass */
+  int n;
+  int32_t reduced, inner, groups, ahead; /* size arguments */
+  int32_t outer, group;                  /* of the item */
+  int32_t rows_before;                   /* outer * reduced */
+  int32_t begin, end;                    /* its range of the reduced axis */
+  const sm_part_buffers *slots;          /* of the pass's tasks, local */
+  const sm_part_buffers *lanes;          /* local, of rows: those of a block */
+  const sm_part_buffers *partial;        /* between stages */
+} sm_reduce_state;
+
+static inline int32_t number(const sm_reduce_state *s, int64_t value) { return sm_kir_i64(s->k, value); }
+
+static inline int32_t op1(const sm_reduce_state *s, sm_kop kop, int32_t a) {
+  return sm_kir_kop(s->k, kop, a, SM_KIR_NONE, SM_KIR_NONE, SMELT_DTYPE_NONE);
+}
+static inline int32_t op2(const sm_reduce_state *s, sm_kop kop, int32_t a, int32_t b) {
+  return sm_kir_kop(s->k, kop, a, b, SM_KIR_NONE, SMELT_DTYPE_NONE);
+}
+static inline int32_t convert(const sm_reduce_state *s, sm_kop kop, int32_t a, smelt_dtype to) {
+  return sm_kir_kop(s->k, kop, a, SM_KIR_NONE, SM_KIR_NONE, to);
+}
+static inline int32_t choose(const sm_reduce_state *s, int32_t condition, int32_t a, int32_t b) {
+  return sm_kir_kop(s->k, SM_KOP_SELECT, condition, a, b, SMELT_DTYPE_NONE);
+}
+static inline int32_t op_number(const sm_reduce_state *s, sm_kop kop, int32_t a, int64_t b) {
+  return op2(s, kop, a, number(s, b));
+}
+static inline int32_t splat(const sm_reduce_state *s, int32_t value, int width) {
+  return width > 1 ? sm_kir_splat(s->k, value, width) : value;
+}
+static inline int32_t constant(const sm_reduce_state *s, smelt_dtype dtype, sm_word word, int width) {
+  return splat(s, sm_kir_const(s->k, dtype, word), width);
+}
+
+static inline bool gives_index(const sm_reduce_state *s, int t) {
+  return sm_reduction_gives_index(s->tasks[t].reduction);
+}
+
+/* The best of all is the best in any order, and only floats are rounded: with rows such
+ * tasks keep their lanes from block to block. */
+static inline bool needs_tree(const sm_reduce_state *s, int t) {
+  bool any_order = gives_index(s, t) || sm_kind_of(s->tasks[t].dtype) != SM_KIND_FLOAT;
+  return s->form->columns || !any_order;
+}
+
+/* Whether results are in memory: of one item in scratch memory, between stages in buffers. */
+static inline bool sm_stores_results(const sm_reduce_state *s) {
+  return s->form->passes > 1 && (s->form->columns || s->form->stage != SM_REDUCE_WHOLE);
+}
+
+/* --- Parts (reduce_parts.c) ----------------------------------------------------------------- */
+
+/* How many 1s a number has at its end. */
+int32_t sm_reduce_ones_at_end(const sm_reduce_state *s, int32_t n);
+/* How many leaves of so many blocks the item's range has. */
+int32_t sm_reduce_count_leaves(const sm_reduce_state *s, int blocks);
+/* Whether `b` is better than `a`; a NaN is the best. */
+int32_t sm_reduce_is_better(const sm_reduce_state *s, int t, int32_t a, int32_t b);
+sm_part sm_reduce_pick(const sm_reduce_state *s, int32_t condition, sm_part a, sm_part b);
+sm_part sm_reduce_combine(const sm_reduce_state *s, int t, sm_part a, sm_part b);
+int32_t sm_reduce_neutral_value(const sm_reduce_state *s, int t, int width);
+sm_part sm_reduce_load_part(const sm_reduce_state *s, sm_part_buffers b, int32_t at, int width);
+void sm_reduce_store_part(const sm_reduce_state *s, sm_part_buffers b, int32_t at, sm_part p);
+
+/* Loops that carry a part of each task: begins with `start`; ends the loop, where `parts` are
+ * what the round has made, and become what the loop leaves. */
+void sm_reduce_carry_parts(const sm_reduce_state *s, const sm_part *start, int n, sm_part *carried);
+void sm_reduce_end_parts(const sm_reduce_state *s, const sm_part *carried, int n, sm_part *parts);
+
+/* Adds a leaf, whose number has so many `ones` at its end. */
+void sm_reduce_push_leaf(const sm_reduce_state *s, int32_t ones, int32_t column, int width,
+                         const sm_part *leaf);
+/* All parts that are left after so many leaves, from the smallest to the largest. */
+void sm_reduce_collect(const sm_reduce_state *s, int32_t leaves, int32_t column, int width, sm_part *parts);
+
+/* Where the part of a group is between the stages. */
+int32_t sm_reduce_partial_position(const sm_reduce_state *s, int32_t group, int32_t column);
+/* What becomes of the parts of an item's columns: results, or parts between stages. `place` is
+ * that of the first column in its strip. */
+void sm_reduce_finish(const sm_reduce_state *s, int32_t inner, int32_t place, int width,
+                      const sm_part *parts);
+/* Takes up what earlier stages have made. */
+void sm_reduce_resume(const sm_reduce_state *s, int32_t inner, int32_t place, int width);
+
+/* --- Elements (reduce_lanes.c) ---------------------------------------------------------------- */
+
+/* Of one stream in the code: more defeat the processor's prefetching. */
+enum { SM_REDUCE_LOADS = 4 };
+
+/* Columns of an item, all of the same index along the outer axis: where the first one is
+ * along the inner axis, and in the strip. */
+typedef struct sm_reduce_columns {
+  int32_t inner, place;
+  int width;
+} sm_reduce_columns;
+
+void sm_reduce_get_elements(const sm_reduce_state *s, int32_t reduced, const sm_reduce_columns *c,
+                            int32_t *values);
+
+/* A *set* has a part in each lane of a vector. While lanes are filled, an index is the
+ * number of the element in its lane, as i32. Those that need no tree have a set for each
+ * load of a round, so that operations need not wait for each other; with blocks side by side
+ * all have one, which is that of a block. */
+enum { SM_REDUCE_SETS = SM_REDUCE_LOADS * SM_REDUCE_TASKS };
+_Static_assert((int)SM_REDUCE_SIDE == (int)SM_REDUCE_LOADS, "a load of a round is of one of the blocks");
+
+int sm_reduce_count_sets(const sm_reduce_state *s, int t);
+sm_part *sm_reduce_set_of(const sm_reduce_state *s, sm_part *sets, int t, int load);
+void sm_reduce_begin_sets(const sm_reduce_state *s, int t, int width, sm_part *sets);
+sm_part sm_reduce_end_sets(const sm_reduce_state *s, int t, sm_part *sets);
+void sm_reduce_no_sets(sm_part *sets);
+/* Indices of the reduced axis from numbers in lanes; the lanes' first elements are at
+ * `first`. */
+int32_t sm_reduce_lane_indices(const sm_reduce_state *s, int32_t numbers, int32_t first, int width);
+
+/* Elements of lanes: from `from` to `to`, `step` after each other, and in each round `loads`
+ * of them that are `apart`. */
+typedef struct sm_reduce_round {
+  int32_t from, to;
+  int step, loads, apart;
+} sm_reduce_round;
+
+/* Elements of rows are those of 16 lanes, whose first ones begin at `first`, elements of
+ * columns those of one lane of each column. */
+void sm_reduce_fill_lanes(const sm_reduce_state *s, const sm_reduce_round *r, int32_t first,
+                          const sm_reduce_columns *c, sm_part *sets);
+/* All elements `from` to `to`, several a round where most of the work is. */
+void sm_reduce_run_lanes(const sm_reduce_state *s, int32_t from, int32_t to, int32_t first,
+                         const sm_reduce_columns *c, sm_part *sets);
+
+/* --- Items ------------------------------------------------------------------------------------- */
+
+/* A pass over the item's row, or its strip. */
+void sm_reduce_run_row(const sm_reduce_state *s);
+void sm_reduce_run_strip(const sm_reduce_state *s, int32_t number_of_strip);
+
+#endif

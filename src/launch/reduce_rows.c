@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launch/reduce_parts.h"
+
+#include <string.h>
+
+/* As columns: one that is the inner axis; vectors lie along the reduced one. */
+static sm_reduce_columns the_row(const sm_reduce_state *s, int width) {
+  int32_t zero = number(s, 0);
+  return (sm_reduce_columns){zero, zero, width};
+}
+
+/* The vectors of a leaf: of a block, or of blocks side by side. Numbers of elements in
+ * lanes count from the item's range. */
+static void fill_leaf(const sm_reduce_state *s, int32_t leaf, int32_t elements, sm_part *sets) {
+  enum { VECTORS = SM_TREE_BLOCK / SM_TREE_LANES };
+  int side = s->form->side;
+  int32_t from = op_number(s, SM_KOP_MUL, leaf, side * VECTORS);
+  sm_reduce_columns row = the_row(s, SM_TREE_LANES);
+  for (int t = 0; t < s->n; t++) {
+    if (needs_tree(s, t)) sm_reduce_begin_sets(s, t, SM_TREE_LANES, sets);
+  }
+  if (side > 1) {
+    sm_reduce_fill_lanes(s,
+                         &(sm_reduce_round){from, op_number(s, SM_KOP_ADD, from, VECTORS), 1, side, VECTORS},
+                         s->begin, &row, sets);
+    return;
+  }
+  int32_t vectors = op_number(s, SM_KOP_TRUNC_DIV, elements, SM_TREE_LANES);
+  sm_reduce_run_lanes(s, from, op2(s, SM_KOP_ADD, from, vectors), s->begin, &row, sets);
+}
+
+/* Puts the lanes of a task, of which they are those of block number `block` side by side,
+ * into memory, with indices of the reduced axis. */
+static void keep_lanes(const sm_reduce_state *s, int t, sm_part lanes, int block) {
+  if (gives_index(s, t))
+    lanes.index =
+        sm_reduce_lane_indices(s, lanes.index, sm_kir_iota(s->k, s->begin, SM_TREE_LANES), SM_TREE_LANES);
+  sm_reduce_store_part(s, s->lanes[t], number(s, block * SM_TREE_LANES), lanes);
+}
+
+/* The last elements of the range, which fill only some lanes. */
+static void add_single_elements(const sm_reduce_state *s, bool tree, int32_t from, int32_t to) {
+  int32_t values[SM_REDUCE_TASKS], reduced = sm_kir_for(s->k, from, to, 1);
+  sm_reduce_columns row = the_row(s, 1);
+  sm_reduce_get_elements(s, reduced, &row, values);
+  int32_t lane = op2(s, SM_KOP_SUB, reduced, from);
+  for (int t = 0; t < s->n; t++) {
+    sm_part own = {values[t], gives_index(s, t) ? reduced : SM_KIR_NONE};
+    if (needs_tree(s, t) != tree) continue;
+    sm_reduce_store_part(s, s->lanes[t], lane,
+                         sm_reduce_combine(s, t, sm_reduce_load_part(s, s->lanes[t], lane, 1), own));
+  }
+  sm_kir_end(s->k);
+}
+
+/* Those of `blocks` side by side, each to a part: half by half, all blocks in turn. */
+static void combine_lanes(const sm_reduce_state *s, int t, int blocks, sm_part *parts) {
+  for (int half = SM_TREE_LANES / 2; half > 0; half /= 2) {
+    for (int block = 0; block < blocks; block++) {
+      int at = block * SM_TREE_LANES;
+      sm_part upper = sm_reduce_load_part(s, s->lanes[t], number(s, at + half), half);
+      parts[block] = sm_reduce_combine(s, t, sm_reduce_load_part(s, s->lanes[t], number(s, at), half), upper);
+      if (half > 1) sm_reduce_store_part(s, s->lanes[t], number(s, at), parts[block]);
+    }
+  }
+}
+
+/* The part of blocks side by side, as the tree combines them. */
+static sm_part combine_blocks(const sm_reduce_state *s, int t, int blocks) {
+  sm_part parts[SM_REDUCE_SIDE];
+  combine_lanes(s, t, blocks, parts);
+  for (int apart = 1; apart < blocks; apart *= 2) {
+    for (int block = 0; block < blocks; block += 2 * apart)
+      parts[block] = sm_reduce_combine(s, t, parts[block], parts[block + apart]);
+  }
+  return parts[0];
+}
+
+/* Parts of all tasks that need the tree, or of all others, from their lanes and what is
+ * left of `elements` that begin at `first`. */
+static void close_lanes(const sm_reduce_state *s, bool tree, int32_t first, int32_t elements, sm_part *sets,
+                        sm_part *parts) {
+  int blocks = tree ? s->form->side : 1;
+  for (int t = 0; t < s->n; t++) {
+    if (needs_tree(s, t) != tree) continue;
+    if (blocks == 1) keep_lanes(s, t, sm_reduce_end_sets(s, t, sets), 0);
+    for (int block = 0; block < blocks && blocks > 1; block++)
+      keep_lanes(s, t, *sm_reduce_set_of(s, sets, t, block), block);
+  }
+  if (!s->form->whole_blocks) {
+    int32_t single = op_number(s, SM_KOP_FMOD, elements, SM_TREE_LANES);
+    int32_t end = op2(s, SM_KOP_ADD, first, elements);
+    add_single_elements(s, tree, op2(s, SM_KOP_SUB, end, single), end);
+  }
+  for (int t = 0; t < s->n; t++) {
+    if (needs_tree(s, t) == tree) parts[t] = combine_blocks(s, t, blocks);
+  }
+}
+
+static bool any_needs(const sm_reduce_state *s, bool tree) {
+  bool any = false;
+  for (int t = 0; t < s->n; t++) any = any || needs_tree(s, t) == tree;
+  return any;
+}
+
+/* A leaf of the range. Tasks that need the tree leave no lanes, but a part each. */
+static void reduce_leaf(const sm_reduce_state *s, int32_t leaf, sm_part *sets, sm_part *parts) {
+  int most = s->form->side * SM_TREE_BLOCK;
+  int32_t first = op2(s, SM_KOP_ADD, s->begin, op_number(s, SM_KOP_MUL, leaf, most));
+  int32_t elements = number(s, most);
+  if (!s->form->whole_blocks) elements = op2(s, SM_KOP_MIN, op2(s, SM_KOP_SUB, s->end, first), elements);
+  fill_leaf(s, leaf, elements, sets);
+  for (int t = 0; t < s->n; t++) parts[t] = sm_no_part;
+  if (!any_needs(s, true)) return;
+  close_lanes(s, true, first, elements, sets, parts);
+  for (int t = 0; t < s->n; t++) {
+    for (int set = 0; set < sm_reduce_count_sets(s, t) && needs_tree(s, t); set++)
+      *sm_reduce_set_of(s, sets, t, set) = sm_no_part;
+  }
+}
+
+/* A pass without tasks: all elements of the range. */
+static void visit_row(const sm_reduce_state *s) {
+  sm_part none[SM_REDUCE_SETS];
+  int32_t elements = op2(s, SM_KOP_SUB, s->end, s->begin);
+  int32_t vectors = op_number(s, SM_KOP_TRUNC_DIV, elements, SM_TREE_LANES);
+  sm_reduce_columns row = the_row(s, SM_TREE_LANES);
+  sm_reduce_no_sets(none);
+  sm_reduce_run_lanes(s, number(s, 0), vectors, s->begin, &row, none);
+  int32_t whole = op2(s, SM_KOP_ADD, s->begin, op_number(s, SM_KOP_MUL, vectors, SM_TREE_LANES));
+  if (!s->form->whole_blocks) add_single_elements(s, true, whole, s->end);
+}
+
+/* All leaves, which leave lanes of tasks that need no tree, and a part of each other. */
+static void reduce_leaves(const sm_reduce_state *s, sm_part *sets, sm_part *parts) {
+  sm_part carried[SM_REDUCE_SETS];
+  int32_t zero = number(s, 0), leaves = sm_reduce_count_leaves(s, s->form->side);
+  int32_t leaf = sm_kir_for(s->k, zero, leaves, 1);
+  sm_reduce_carry_parts(s, sets, SM_REDUCE_SETS, carried);
+  memcpy(sets, carried, sizeof carried);
+  reduce_leaf(s, leaf, sets, parts);
+  if (any_needs(s, true)) sm_reduce_push_leaf(s, sm_reduce_ones_at_end(s, leaf), zero, 1, parts);
+  sm_reduce_end_parts(s, carried, SM_REDUCE_SETS, sets);
+  sm_reduce_collect(s, leaves, zero, 1, parts);
+}
+
+static void reduce_row(const sm_reduce_state *s) {
+  sm_part sets[SM_REDUCE_SETS], parts[SM_REDUCE_TASKS];
+  int32_t zero = number(s, 0);
+  sm_reduce_no_sets(sets);
+  for (int t = 0; t < s->n; t++) {
+    if (!needs_tree(s, t)) sm_reduce_begin_sets(s, t, SM_TREE_LANES, sets);
+  }
+  if (s->form->one_leaf) reduce_leaf(s, zero, sets, parts);
+  else reduce_leaves(s, sets, parts);
+  int32_t elements = op2(s, SM_KOP_SUB, s->end, s->begin);
+  if (any_needs(s, false)) close_lanes(s, false, s->begin, elements, sets, parts);
+  sm_reduce_finish(s, zero, zero, 1, parts);
+}
+
+void sm_reduce_run_row(const sm_reduce_state *s) {
+  int32_t zero = number(s, 0);
+  if (s->form->stage == SM_REDUCE_PARTIAL && s->pass > 0) sm_reduce_resume(s, zero, zero, 1);
+  if (s->n) reduce_row(s);
+  else visit_row(s);
+}
