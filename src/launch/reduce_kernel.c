@@ -95,7 +95,7 @@ static int32_t emit_compute(const emitter *e, const sm_step *step) {
 static int32_t emit_spread(const emitter *e, int32_t local) {
   const spread_local *s = &e->spread[local];
   if (e->form->columns) return sm_kir_load(e->kernel, s->memory, e->at->column, SM_KIR_NONE, e->at->width);
-  return e->at->width == 1 ? s->value : s->lanes;
+  return e->at->width == SM_TREE_LANES ? s->lanes : splat(e, s->value);
 }
 
 static int32_t emit_step(const emitter *e, const sm_step *step) {
@@ -184,7 +184,8 @@ static void emit_elements(void *user, sm_kir_kernel *k, const sm_reduce_place *a
   if (!begun) return;
   emit_writes(e);
   bool resident = e->form->passes > 1 && e->form->stage == SM_REDUCE_WHOLE;
-  if (resident && !e->form->columns && at->width > 1 && at->pass == e->keeping.slow_pass) emit_prefetches(e);
+  if (resident && !e->form->columns && at->width == SM_TREE_LANES && at->pass == e->keeping.slow_pass)
+    emit_prefetches(e);
 }
 
 static void spread(const emitter *e, int32_t local) {

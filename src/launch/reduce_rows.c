@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+/* Elements at once where there are fewer than lanes. */
+enum { NARROW = 4 };
+
 /* As columns: one that is the inner axis; vectors lie along the reduced one. */
 static sm_reduce_columns the_row(const sm_reduce_state *s, int width) {
   int32_t zero = number(s, 0);
@@ -38,19 +41,29 @@ static void keep_lanes(const sm_reduce_state *s, int t, sm_part lanes, int block
   sm_reduce_store_part(s, s->lanes[t], number(s, block * SM_TREE_LANES), lanes);
 }
 
-/* The last elements of the range, which fill only some lanes. */
-static void add_single_elements(const sm_reduce_state *s, bool tree, int32_t from, int32_t to) {
-  int32_t values[SM_REDUCE_TASKS], reduced = sm_kir_for(s->k, from, to, 1);
-  sm_reduce_columns row = the_row(s, 1);
+/* Elements from `from` to `to`, `width` at once, which belong to lanes from `lane` on. */
+static void add_narrow(const sm_reduce_state *s, bool tree, int32_t from, int32_t to, int32_t lane,
+                       int width) {
+  int32_t values[SM_REDUCE_TASKS], reduced = sm_kir_for(s->k, from, to, width);
+  sm_reduce_columns row = the_row(s, width);
   sm_reduce_get_elements(s, reduced, &row, values);
-  int32_t lane = op2(s, SM_KOP_SUB, reduced, from);
+  int32_t at = op2(s, SM_KOP_ADD, lane, op2(s, SM_KOP_SUB, reduced, from));
   for (int t = 0; t < s->n; t++) {
-    sm_part own = {values[t], gives_index(s, t) ? reduced : SM_KIR_NONE};
     if (needs_tree(s, t) != tree) continue;
-    sm_reduce_store_part(s, s->lanes[t], lane,
-                         sm_reduce_combine(s, t, sm_reduce_load_part(s, s->lanes[t], lane, 1), own));
+    sm_part own = {values[t], SM_KIR_NONE};
+    if (gives_index(s, t)) own.index = width > 1 ? sm_kir_iota(s->k, reduced, width) : reduced;
+    sm_part lanes = sm_reduce_load_part(s, s->lanes[t], at, width);
+    sm_reduce_store_part(s, s->lanes[t], at, sm_reduce_combine(s, t, lanes, own));
   }
   sm_kir_end(s->k);
+}
+
+/* The last elements of the range, which fill only some lanes. */
+static void add_last_elements(const sm_reduce_state *s, bool tree, int32_t from, int32_t to) {
+  int32_t rest = op_number(s, SM_KOP_FMOD, op2(s, SM_KOP_SUB, to, from), NARROW);
+  int32_t single = op2(s, SM_KOP_SUB, to, rest);
+  add_narrow(s, tree, from, single, number(s, 0), NARROW);
+  add_narrow(s, tree, single, to, op2(s, SM_KOP_SUB, single, from), 1);
 }
 
 /* Those of `blocks` side by side, each to a part: half by half, all blocks in turn. */
@@ -90,7 +103,7 @@ static void close_lanes(const sm_reduce_state *s, bool tree, int32_t first, int3
   if (!s->form->whole_blocks) {
     int32_t single = op_number(s, SM_KOP_FMOD, elements, SM_TREE_LANES);
     int32_t end = op2(s, SM_KOP_ADD, first, elements);
-    add_single_elements(s, tree, op2(s, SM_KOP_SUB, end, single), end);
+    add_last_elements(s, tree, op2(s, SM_KOP_SUB, end, single), end);
   }
   for (int t = 0; t < s->n; t++) {
     if (needs_tree(s, t) == tree) parts[t] = combine_blocks(s, t, blocks);
@@ -128,7 +141,7 @@ static void visit_row(const sm_reduce_state *s) {
   sm_reduce_no_sets(none);
   sm_reduce_run_lanes(s, number(s, 0), vectors, s->begin, &row, none);
   int32_t whole = op2(s, SM_KOP_ADD, s->begin, op_number(s, SM_KOP_MUL, vectors, SM_TREE_LANES));
-  if (!s->form->whole_blocks) add_single_elements(s, true, whole, s->end);
+  if (!s->form->whole_blocks) add_last_elements(s, true, whole, s->end);
 }
 
 /* All leaves, which leave lanes of tasks that need no tree, and a part of each other. */
