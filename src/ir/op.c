@@ -112,6 +112,11 @@ bool sm_op_is_cheap(const sm_op *op) {
   return false;
 }
 
+bool sm_op_is_pointwise(const sm_op *op) {
+  const sm_op_row *row = op->row;
+  return row->class == SM_CLASS_ELEMENTWISE && !strstr(row->expr, "index");
+}
+
 /* --- Verification --------------------------------------------------------------- */
 
 /* Who defines value `v` knows of it. */

@@ -261,6 +261,9 @@ smelt_attrs sm_op_call_attrs(const sm_op *op, const sm_value *out);
 /* Whether the record fills a tensor with one value, or converts or passes on its operand:
  * an element of it costs less than reading it, wherever it is. */
 bool sm_op_is_cheap(const sm_op *op);
+/* Whether an element of the result follows from the elements of the operands alone, wherever
+ * it is. */
+bool sm_op_is_pointwise(const sm_op *op);
 
 /* Checks the invariants above; ERR_INTERNAL with the fault named. */
 smelt_status sm_segment_verify(const sm_segment *seg, smelt_error *err);

@@ -114,14 +114,44 @@ static void rank_values(const sm_segment *segment, uint32_t *example, uint64_t *
   }
 }
 
+/* --- Ratios ------------------------------------------------------------------------------ */
+
+int sm_relative_ratio(const sm_segment *segment, const sm_op *op, int k) {
+  const sm_value *value = &segment->values.items[op->operands[k].use.value];
+  int64_t of = sm_shape_count(&value->shape), to = sm_shape_count(&segment->values.items[op->out].shape);
+  bool elementwise = op->row->class == SM_CLASS_ELEMENTWISE;
+  if (!elementwise || value->producer == SM_NO_OP || of == 0) return 1;
+  int ratio = 1;
+  while (ratio <= SM_RATIO_MOST && ratio * of < to) ratio *= 2;
+  return ratio;
+}
+
+/* Answers how many there are. What has the result's shape is not looked at. */
+static size_t add_ratios(const sm_segment *segment, const uint64_t *shapes, uint64_t *words) {
+  size_t n = 0;
+  for (size_t i = 0; i < segment->ops.len; i++) {
+    const sm_op *op = &segment->ops.items[i];
+    for (int k = 0; k < op->n_operands; k++) {
+      bool same = op->operands[k].is_scalar ||
+                  (uint32_t)shapes[op->operands[k].use.value] == (uint32_t)shapes[op->out];
+      int ratio = same ? 1 : sm_relative_ratio(segment, op, k);
+      if (ratio != 1) words[n++] = (uint64_t)i << 32 | (uint64_t)k << 16 | (uint64_t)ratio;
+    }
+  }
+  return n;
+}
+
+/* Operands of elementwise operations. */
+enum { MOST_RATIOS = 3 };
+
 bool sm_relative_sizes(const sm_segment *segment, const sm_allocator *allocator, sm_words *out) {
   /* The numbering's examples stand behind the words and are forgotten. */
   size_t n = segment->values.len;
-  if (!sm_vec_reserve(allocator, out, 2 * n)) return false;
+  if (!sm_vec_reserve(allocator, out, 2 * n + MOST_RATIOS * segment->ops.len)) return false;
   uint64_t *words = out->items + out->len;
   uint32_t *example = (uint32_t *)(void *)(words + n);
   number_values(segment, example, words);
   rank_values(segment, example, words);
-  out->len += n;
+  out->len += n + add_ratios(segment, words, words + n);
   return true;
 }

@@ -10,6 +10,7 @@
 
 #include "plan/cut.h"
 #include "plan/plan_graph.h"
+#include "plan/recompute.h"
 
 enum { OFFERS = 32 /* a record */ };
 
@@ -198,6 +199,85 @@ static void contract_edges(search *s) {
   forget_healed(s->plan, s->root);
 }
 
+/* --- Clusters done again in their readers -------------------------------------------------- */
+
+/* Whether an edge leads from cluster `root` to another one. */
+static bool leads_out(const search *s, const edge *e, uint32_t root) {
+  return s->root[e->producer] == root && s->root[e->consumer] != root;
+}
+
+/* Notes what those who read the cluster's results would do; false if one cannot. */
+static bool look_at_readers(search *s, uint32_t root, sm_recomputed *what) {
+  uint64_t *seen = s->contract_scratch;
+  memset(seen, 0, s->graph.words * sizeof *seen);
+  for (size_t i = 0; i < s->n_edges; i++) {
+    const edge *e = &s->edges[i];
+    if (!leads_out(s, e, root)) continue;
+    uint32_t reader = s->root[e->consumer];
+    if (s->fuser[reader] != s->fuser[root] || !sm_recompute_reads(what, e->producer, e->consumer))
+      return false;
+    what->readers += !sm_bitset_has(seen, reader);
+    sm_bitset_add(seen, reader);
+  }
+  return true;
+}
+
+/* Whether each reader is a kernel with the cluster's records as its guests; notes what it
+ * binds then. */
+static bool readers_fit(search *s, uint32_t root) {
+  sm_limits any_length = s->options->limits;
+  any_length.max_ops = INT_MAX;
+  for (size_t i = 0; i < s->n_edges; i++) {
+    if (!leads_out(s, &s->edges[i], root)) continue;
+    uint32_t reader = s->root[s->edges[i].consumer];
+    int n = list_members(s, members_of(s, reader));
+    sm_fit fit = fit_list(s, s->fuser[reader], s->list, n, &any_length);
+    if (fit.reason != SM_REASON_NONE) return false;
+    s->bindings[reader] = fit.bindings;
+  }
+  return true;
+}
+
+/* The cluster is none any more. Its records have a root that no cluster has. */
+static void give_up_cluster(search *s, uint32_t root) {
+  size_t kept = 0;
+  sm_graph_leave_out(&s->graph, members_of(s, root));
+  s->n_members[root] = 0;
+  for (size_t i = 0; i < s->n_edges; i++) {
+    bool touches = s->root[s->edges[i].producer] == root || s->root[s->edges[i].consumer] == root;
+    if (!touches) s->edges[kept++] = s->edges[i];
+  }
+  s->n_edges = kept;
+  kept = 0;
+  for (int i = 0; i < s->plan->n_refusals; i++) {
+    if (s->root[s->plan->refusals[i].producer] != root) s->plan->refusals[kept++] = s->plan->refusals[i];
+  }
+  s->plan->n_refusals = (int)kept;
+}
+
+static bool try_recomputing(search *s, uint32_t root) {
+  sm_recomputed what = {.segment = s->graph.segment};
+  if (s->n_members[root] > SM_RECOMPUTED_OPS || !s->fuser[root] || s->fuser[root]->apart ||
+      has_anchor(s, root))
+    return false;
+  what.n_ops = list_members(s, members_of(s, root));
+  memcpy(what.ops, s->list, (size_t)what.n_ops * sizeof *what.ops);
+  if (!sm_recompute_allowed(&what) || !look_at_readers(s, root, &what) || !sm_recompute_pays(&what))
+    return false;
+  sm_graph_dissolve(&s->graph, what.ops, what.n_ops, true);
+  if (readers_fit(s, root)) return true;
+  sm_graph_dissolve(&s->graph, what.ops, what.n_ops, false);
+  return false;
+}
+
+/* Later clusters first: what reads a guest is no guest. */
+static void recompute_clusters(search *s) {
+  if (!s->options->fusion) return;
+  for (uint32_t root = s->graph.n_ops; root-- > 0;) {
+    if (s->n_members[root] && try_recomputing(s, root)) give_up_cluster(s, root);
+  }
+}
+
 /* --- Joining independent clusters --------------------------------------------------------- */
 
 static bool independent(const search *s, uint32_t a, uint32_t b) {
@@ -335,20 +415,9 @@ static bool ready(const search *s, uint32_t root, const uint64_t *emitted) {
 }
 
 /* Operands of the records, of their guests in the place of what those make. */
-static void count_uses_of(const search *s, uint32_t op, uint32_t *uses) {
-  const sm_op *record = &s->graph.segment->ops.items[op];
-  for (int k = 0; k < record->n_operands; k++) {
-    if (record->operands[k].is_scalar) continue;
-    uint32_t v = record->operands[k].use.value;
-    int32_t producer = s->graph.segment->values.items[v].producer;
-    if (producer != SM_NO_OP && s->graph.dissolved[producer]) count_uses_of(s, (uint32_t)producer, uses);
-    else uses[v]++;
-  }
-}
-
 static void count_uses(const search *s, const uint32_t *ops, int n, uint32_t *uses) {
   for (int i = 0; i < n; i++) {
-    if (!s->graph.dissolved[ops[i]]) count_uses_of(s, ops[i], uses);
+    if (!s->graph.dissolved[ops[i]]) sm_graph_count_uses(&s->graph, ops[i], uses);
   }
 }
 
@@ -382,6 +451,7 @@ static bool add_cluster(search *s, uint32_t root, const uint32_t *ops, int n, in
   if (!c->fuser) c->refused = s->alone[root];
   c->n_ops = n;
   ops = add_guests(s, ops, &c->n_ops);
+  c->n_guests = c->n_ops - n;
   c->ops = sm_arena_copy(&plan->arena, ops, (size_t)c->n_ops * sizeof *ops);
   if (!c->ops) return false;
   mark_written(s, c);
@@ -510,6 +580,7 @@ static smelt_status find_plan(search *s, const sm_segment *segment, smelt_error 
   start_clusters(s);
   grow_anchors(s);
   contract_edges(s);
+  recompute_clusters(s);
   join_independent(s);
   return order_clusters(s, err);
 }

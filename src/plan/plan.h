@@ -9,15 +9,13 @@
  * run one after another.
  *
  * The search. Dead records are removed; some dissolve into their readers
- * (plan/dissolve.h). Every other record starts as a cluster of its
- * own. Clusters with an *anchor* (a reduction, a product) are offered their neighbours
- * first, as long as they take some. Edges are then contracted greedily: larger carried tensors first, then
- * those that save more reads, then by operation index; an edge is refused with
- * a reason if the fuser's limits, the shapes or convexity forbid it. Afterwards
- * independent clusters of one shape join in operation order. Clusters that are too
- * long for one kernel are cut (plan/cut.h). With fusion off
- * nothing is merged. Finally clusters are ordered topologically, ties by lowest
- * operation index; this order is the execution order.
+ * (plan/dissolve.h), and later some clusters do (plan/recompute.h). Every other record starts as a cluster of
+ * its own. Clusters with an *anchor* (a reduction, a product) are offered their neighbours first, as long as
+ * they take some. Edges are then contracted greedily: larger carried tensors first, then those that save more
+ * reads, then by operation index; an edge is refused with a reason if the fuser's limits, the shapes or
+ * convexity forbid it. Afterwards independent clusters of one shape join in operation order. Clusters that
+ * are too long for one kernel are cut (plan/cut.h). With fusion off nothing is merged. Finally clusters are
+ * ordered topologically, ties by lowest operation index; this order is the execution order.
  *
  * A plan is a pure function of the segment's relative form and size order
  * (ir/relative.h), the fusers and the limits, and serves every such segment. */
@@ -30,7 +28,7 @@ typedef struct sm_cluster {
   const sm_fuser *fuser; /* NULL: a single record that cannot be run, for the reason `refused` */
   sm_reason refused;
   uint32_t *ops; /* ascending, guests (plan/dissolve.h) among them */
-  int n_ops;
+  int n_ops, n_guests;
   int bindings;    /* estimated */
   uint32_t *dying; /* values that it reads and nobody later, and that nobody wants */
   int n_dying;

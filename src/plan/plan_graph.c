@@ -16,7 +16,27 @@ static bool allocate(sm_graph *g, sm_arena *arena) {
   return g->needed && g->dissolved && g->uses && g->below && g->above;
 }
 
-/* Operands of a record and, in the place of what has dissolved, of its guests. */
+/* Guests have few records (plan/dissolve.h), so that there are few ways through them. */
+void sm_graph_count_uses(const sm_graph *g, uint32_t op, uint32_t *uses) {
+  const sm_op *record = &g->segment->ops.items[op];
+  for (int k = 0; k < record->n_operands; k++) {
+    if (record->operands[k].is_scalar) continue;
+    uint32_t v = record->operands[k].use.value;
+    int32_t producer = g->segment->values.items[v].producer;
+    if (producer != SM_NO_OP && g->dissolved[producer]) sm_graph_count_uses(g, (uint32_t)producer, uses);
+    else uses[v]++;
+  }
+}
+
+static void count_all_uses(sm_graph *g) {
+  memset(g->uses, 0, g->segment->values.len * sizeof *g->uses);
+  for (uint32_t op = 0; op < g->n_ops; op++) {
+    if (g->needed[op]) sm_graph_count_uses(g, op, g->uses);
+  }
+}
+
+/* Those above a record: makers of its operands and, in the place of what has dissolved, of
+ * its guests'. */
 static void visit_operands(sm_graph *g, uint32_t op, uint32_t of) {
   const sm_op *record = &g->segment->ops.items[of];
   for (int k = 0; k < record->n_operands; k++) {
@@ -27,7 +47,6 @@ static void visit_operands(sm_graph *g, uint32_t op, uint32_t of) {
       visit_operands(g, op, (uint32_t)producer);
       continue;
     }
-    g->uses[v]++;
     if (producer == SM_NO_OP) continue;
     sm_bitset_union(sm_graph_above(g, op), sm_graph_above(g, (uint32_t)producer), g->words);
   }
@@ -62,6 +81,7 @@ bool sm_graph_build(sm_graph *g, const sm_segment *segment, const sm_fuser *cons
     sm_bitset_add(sm_graph_above(g, op), op);
     visit_operands(g, op, op);
   }
+  count_all_uses(g);
   transpose(g);
   return true;
 }
@@ -89,5 +109,23 @@ void sm_graph_contract(sm_graph *g, uint32_t a, uint32_t b, uint64_t *scratch) {
   for (uint32_t op = 0; op < g->n_ops; op++) {
     if (sm_bitset_has(above, op)) sm_bitset_union(sm_graph_below(g, op), below, g->words);
     if (sm_bitset_has(below, op)) sm_bitset_union(sm_graph_above(g, op), above, g->words);
+  }
+}
+
+void sm_graph_dissolve(sm_graph *g, const uint32_t *ops, int n, bool dissolved) {
+  for (int i = 0; i < n; i++) {
+    g->dissolved[ops[i]] = dissolved;
+    g->needed[ops[i]] = !dissolved;
+  }
+  g->any_dissolved = true;
+  count_all_uses(g);
+}
+
+void sm_graph_leave_out(sm_graph *g, const uint64_t *members) {
+  for (uint32_t op = 0; op < g->n_ops; op++) {
+    for (size_t w = 0; w < g->words; w++) {
+      sm_graph_above(g, op)[w] &= ~members[w];
+      sm_graph_below(g, op)[w] &= ~members[w];
+    }
   }
 }

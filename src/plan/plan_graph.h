@@ -28,6 +28,9 @@ bool sm_graph_build(sm_graph *g, const sm_segment *segment, const sm_fuser *cons
 static inline uint64_t *sm_graph_below(const sm_graph *g, uint32_t op) { return g->below + op * g->words; }
 static inline uint64_t *sm_graph_above(const sm_graph *g, uint32_t op) { return g->above + op * g->words; }
 
+/* Adds what a record uses, what its guests use in the place of what they make. */
+void sm_graph_count_uses(const sm_graph *g, uint32_t op, uint32_t *uses);
+
 /* Whether a path leads from one member of the merged set {a, b} to another
  * through a record outside. Both sets are closed: every member of a cluster has
  * the reachability of the whole cluster. */
@@ -35,5 +38,10 @@ bool sm_graph_convex(const sm_graph *g, uint32_t a, uint32_t b, const uint64_t *
                      const uint64_t *members_b);
 /* Makes the members of both clusters reach and be reached alike. */
 void sm_graph_contract(sm_graph *g, uint32_t a, uint32_t b, uint64_t *scratch);
+
+/* Makes the needed records `ops` guests of their readers, or guests needed again. */
+void sm_graph_dissolve(sm_graph *g, const uint32_t *ops, int n, bool dissolved);
+/* Then forgets that others reach them, or are reached. */
+void sm_graph_leave_out(sm_graph *g, const uint64_t *members);
 
 #endif
