@@ -51,5 +51,5 @@ smelt_status sm_ir_kernel_evaluate(sm_device *device, sm_kernel *kernel, const s
     sm_launch single = sm_launch_single(launch, run);
     SM_TRY(evaluate_single(device, &kernel->ir, &single, err));
   }
-  return SMELT_OK;
+  return launch->next ? sm_ir_kernel_evaluate(device, launch->next_kernel, launch->next, err) : SMELT_OK;
 }

@@ -95,7 +95,8 @@ static void discard(void *block, const sm_allocator *allocator) {
 static smelt_status run(void *env, void *block, const sm_block_run *run, smelt_error *err) {
   elementwise_block *b = block;
   sm_launch_log_trace(env, run->segment, &b->trace);
-  return sm_run_elementwise(env, sm_fuser_elementwise.name, &b->trace, &b->launches, run, NULL, err);
+  sm_trace_run whole = {&b->trace, &b->launches, run};
+  return sm_run_elementwise(env, sm_fuser_elementwise.name, &whole, 1, err);
 }
 
 const sm_fuser sm_fuser_elementwise = {

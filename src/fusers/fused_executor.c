@@ -91,6 +91,7 @@ static smelt_status run_on_job(const sm_fused_executor *e, sm_job *job, const sm
                                const sm_block_run *run, smelt_error *err) {
   sm_launch_env env = e->env;
   env.scratch = &job->scratch;
+  sm_arena_reset(env.scratch);
   env.note = job->note;
   return fuser->run(&env, block, run, err);
 }
@@ -107,8 +108,9 @@ static smelt_status finish_and_run(sm_fused_executor *e, sm_job *job, const sm_f
   return status;
 }
 
-static void run_alone(sm_fused_executor *e, sm_job *job, const sm_fuser *fuser, const uint32_t *op) {
+static void run_alone(sm_fused_executor *e, sm_job *job, const uint32_t *op) {
   smelt_error err;
+  const sm_fuser *fuser = sm_plan_fuser_of(&e->options, job->segment, &job->segment->ops.items[*op]);
   if (finish_and_run(e, job, fuser, op, &err) == SMELT_OK) return;
   sm_cause *cause = sm_cause_create(&err);
   fail_ops(job, op, 1, cause);
@@ -123,7 +125,7 @@ static void run_apart(sm_fused_executor *e, sm_job *job, const sm_cluster *clust
     if (job->buffers[job->segment->ops.items[cluster->ops[i]].out]) continue;
     sm_cause *cause = failed_input(job, &cluster->ops[i], 1);
     if (cause) fail_ops(job, &cluster->ops[i], 1, cause);
-    else run_alone(e, job, cluster->fuser, &cluster->ops[i]);
+    else run_alone(e, job, &cluster->ops[i]);
   }
 }
 
@@ -177,7 +179,7 @@ static void run_cluster(sm_fused_executor *e, sm_job *job, fused_plan *plan, int
     refuse_cluster(e, job, cluster);
     return;
   }
-  if (!cluster->fuser || !cluster->fuser->apart) log_block(e, job, cluster);
+  log_block(e, job, cluster);
   if (failed) run_apart(e, job, cluster);
   else run_whole(e, job, plan, index);
 }

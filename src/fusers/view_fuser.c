@@ -54,8 +54,9 @@ static smelt_status run(void *env, void *block, const sm_block_run *on, smelt_er
   uint32_t from = op->operands[0].use.value;
   sm_layout layout, seen;
   sm_buffer_layout(on->buffers[from], &values[from].shape, &layout);
+  sm_trace_run copy = {&b->copy, &b->launches, on};
   if (!sm_view_layout(op, &layout, &values[op->out].shape, &seen))
-    return sm_run_elementwise(env, "View", &b->copy, &b->launches, on, NULL, err);
+    return sm_run_elementwise(env, sm_fuser_view.name, &copy, 1, err);
   return sm_buffer_view(on->buffers[from], values[from].dtype, &seen, &on->buffers[op->out], err);
 }
 

@@ -157,10 +157,7 @@ static smelt_status create_output(sm_operands *o, int32_t output, smelt_error *e
   sm_buffer **out = output_buffer(o, (size_t)output);
   const sm_value *value = value_of(o, o->trace->outputs.items[output].value);
   sm_layout order;
-  if (o->target) {
-    *out = sm_buffer_ref(o->target);
-    return SMELT_OK;
-  }
+  if (*out) return SMELT_OK;
   if (!o->row_major && !o->row_major_results) {
     choose_order(o, block_of_output(o->trace, output), &value->shape, &order);
     if (!sm_layout_is_dense(&order)) return create_ordered(o, output, &order, err);
@@ -180,9 +177,14 @@ static smelt_status create_outputs(sm_operands *o, smelt_error *err) {
 
 /* --- Looking at them ------------------------------------------------------------------------- */
 
-static bool inputs_are_row_major(const sm_operands *o) {
+/* Those that there are, before outputs are created. */
+static bool are_row_major(const sm_operands *o) {
   for (size_t i = 0; i < o->trace->inputs.len; i++) {
     if (input_buffer(o, i)->layout) return false;
+  }
+  for (size_t i = 0; i < o->trace->outputs.len; i++) {
+    const sm_buffer *buffer = *output_buffer(o, i);
+    if (buffer && buffer->layout) return false;
   }
   return true;
 }
@@ -226,7 +228,7 @@ static uint64_t count_bytes(const sm_operands *o, const sm_trace_values *list) {
 }
 
 smelt_status sm_operands_open(sm_operands *o, smelt_error *err) {
-  o->row_major = inputs_are_row_major(o) && !(o->target && o->target->layout);
+  o->row_major = are_row_major(o);
   smelt_status status = create_outputs(o, err);
   if (status == SMELT_OK && !o->row_major && !note_layouts(o)) status = sm_error_memory(err, "a launch");
   if (status != SMELT_OK) {

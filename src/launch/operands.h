@@ -5,8 +5,8 @@
  * A result is written over a dying input where the trace and the shapes allow it and
  * nobody else holds the buffer. Otherwise it gets memory of its own, dense in the order
  * in which most bytes of the inputs of its block lie, so that transposed operands give
- * a transposed result and nothing is walked across. The *target*, if there is one, is
- * where the only result goes instead: a part of a larger one, of the block's shape.
+ * a transposed result and nothing is walked across. A result that has a buffer already goes
+ * there: it is a part of a larger one, of the block's shape.
  * Inputs that are views (core/layout.h) are read where they are. */
 #ifndef SM_LAUNCH_OPERANDS_H
 #define SM_LAUNCH_OPERANDS_H
@@ -21,7 +21,6 @@ typedef struct sm_operands {
   sm_device *device;
   const sm_log *log;
   sm_arena *arena;
-  sm_buffer *target; /* the caller's; NULL: outputs are created */
   sm_operand_layouts layouts;
   bool row_major_results; /* asked for, whatever the inputs' order */
   bool row_major;         /* all of them are, so that `layouts` says nothing */
@@ -29,8 +28,8 @@ typedef struct sm_operands {
   uint64_t read, written; /* bytes of elements */
 } sm_operands;
 
-/* `o` has the first six members, and row_major_results. Creates the outputs in on->buffers; on failure none
- * is left. ERR_MEMORY. */
+/* `o` has the members before `layouts`, and row_major_results. Creates the outputs in on->buffers; on
+ * failure none is left. ERR_MEMORY. */
 smelt_status sm_operands_open(sm_operands *o, smelt_error *err);
 void sm_operands_drop_outputs(sm_operands *o);
 

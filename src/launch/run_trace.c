@@ -18,6 +18,8 @@ typedef struct run {
   sm_operands operands;
   sm_launch_plan plan;
   sm_chains chains;
+  const sm_ready_kernel *kernel; /* NULL: there are no elements */
+  sm_launch launch;
 } run;
 
 /* --- Kernels ------------------------------------------------------------------------------ */
@@ -87,16 +89,16 @@ static smelt_status make_kernel(const run *r, bool streaming, sm_ready_kernel *o
   return finish_kernel(r, out, err);
 }
 
-static smelt_status get_kernel(run *r, const sm_ready_kernel **out, smelt_error *err) {
+static smelt_status get_kernel(run *r, smelt_error *err) {
   sm_ready_kernel made;
   bool streaming = sm_operands_should_stream(&r->operands);
   if (!sm_chains_find(r->trace, &r->plan, r->env->device->profile, streaming, r->env->scratch, &r->chains))
     return sm_error_memory(err, "a launch");
-  *out = sm_launch_cache_find(r->cache, &r->chains.layout);
-  if (*out) return SMELT_OK;
+  r->kernel = sm_launch_cache_find(r->cache, &r->chains.layout);
+  if (r->kernel) return SMELT_OK;
   SM_TRY(make_kernel(r, streaming, &made, err));
-  *out = sm_launch_cache_add(r->cache, &r->chains.layout, &made);
-  return *out ? SMELT_OK : sm_error_memory(err, "a launch");
+  r->kernel = sm_launch_cache_add(r->cache, &r->chains.layout, &made);
+  return r->kernel ? SMELT_OK : sm_error_memory(err, "a launch");
 }
 
 /* --- The launch ---------------------------------------------------------------------------- */
@@ -127,20 +129,20 @@ static void fill_scalars(const run *r, sm_word *scalars) {
 }
 
 /* Tables of arguments for the kernel: buffers, sizes and scalars of this run. */
-static bool fill_arguments(const run *r, const sm_ready_kernel *kernel, sm_launch *launch) {
+static bool fill_arguments(run *r) {
   const sm_trace *t = r->trace;
   sm_arena *scratch = r->env->scratch;
   size_t n = r->chains.n;
-  sm_kir_span *buffers = sm_arena_alloc(scratch, n * launch->n_buffers * sizeof *buffers);
-  int64_t *sizes = sm_arena_alloc(scratch, n * kernel->n_sizes * sizeof *sizes);
+  sm_kir_span *buffers = sm_arena_alloc(scratch, n * r->launch.n_buffers * sizeof *buffers);
+  int64_t *sizes = sm_arena_alloc(scratch, n * r->kernel->n_sizes * sizeof *sizes);
   sm_word *scalars = sm_arena_alloc(scratch, (t->scalars.len + t->table.len) * sizeof *scalars);
   if (!buffers || !sizes || !scalars) return false;
   fill_buffers(r, buffers);
-  fill_sizes(r, kernel, sizes);
+  fill_sizes(r, r->kernel, sizes);
   fill_scalars(r, scalars);
-  launch->buffers = buffers;
-  launch->sizes = sizes;
-  launch->scalars = scalars;
+  r->launch.buffers = buffers;
+  r->launch.sizes = sizes;
+  r->launch.scalars = scalars;
   return true;
 }
 
@@ -168,64 +170,97 @@ static void add_strides(sm_text *text, const run *r) {
 }
 
 /* "[layout] over [4,6] width=2 items=24 threads=64 groups=1" */
-static void log_layout(const run *r, const sm_ready_kernel *kernel, const sm_launch *launch) {
+static void log_layout(const run *r) {
   if (!sm_log_on(r->env->log, SM_LOG_LAYOUT)) return;
   sm_text text;
   sm_text_init(&text, r->env->device->allocator);
   sm_text_add(&text, "[layout] over ");
   sm_launch_plan_print(&text, &r->plan, r->trace->blocks.len);
-  sm_text_addf(&text, " width=%d items=%" PRId64, kernel->form.width, launch->work_items);
-  add_launch_size(&text, launch, r->env->device->profile);
+  sm_text_addf(&text, " width=%d items=%" PRId64, r->kernel->form.width, r->launch.work_items);
+  add_launch_size(&text, &r->launch, r->env->device->profile);
   add_strides(&text, r);
   sm_log_text(r->env->log, &text);
 }
 
-static smelt_status launch_kernel(const run *r, const sm_ready_kernel *kernel, smelt_error *err) {
-  const sm_elementwise_form *form = &kernel->form;
+static smelt_status prepare_launch(run *r, smelt_error *err) {
+  const sm_elementwise_form *form = &r->kernel->form;
   int64_t steps = r->plan.work_items * (int64_t)r->chains.n;
-  sm_launch launch = {
+  r->launch = (sm_launch){
       .n_buffers = sm_chains_n_buffers(&r->chains),
-      .n_sizes = kernel->n_sizes,
+      .n_sizes = r->kernel->n_sizes,
       .n_scalars = r->chains.trace->scalars.len,
       .n_table = r->trace->table.len,
       .work_items = r->plan.work_items,
       .grain = form->padded || form->threads ? (int64_t)form->width * form->unroll : r->plan.grain,
       .padded = form->padded,
-      .moves = kernel->moves,
+      .moves = r->kernel->moves,
       .repeats = r->chains.n - 1,
       .passes = (int)r->trace->blocks.len,
       .cost_ns = sm_elementwise_ns(form, steps, r->operands.read + r->operands.written)};
-  if (!fill_arguments(r, kernel, &launch)) return sm_error_memory(err, "a launch");
-  log_layout(r, kernel, &launch);
-  sm_launch_traffic traffic = {r->fuser, r->operands.read, r->operands.written, r->operands.in_place};
-  return sm_enter_driver(r->env, kernel->entry, &launch, traffic, err);
+  if (!fill_arguments(r)) return sm_error_memory(err, "a launch");
+  log_layout(r);
+  return SMELT_OK;
 }
 
-static smelt_status plan_and_launch(run *r, smelt_error *err) {
+/* Its outputs are there. */
+static smelt_status prepare_opened(run *r, smelt_error *err) {
   const sm_launch_env *env = r->env;
-  const sm_ready_kernel *kernel;
   const sm_operand_layouts *layouts = r->operands.row_major ? NULL : &r->operands.layouts;
   if (!sm_launch_plan_make(r->trace, r->segment, layouts, env->device->keep_axes, env->scratch, &r->plan))
     return sm_error_memory(err, "a launch plan");
   if (r->plan.work_items == 0) return SMELT_OK;
-  SM_TRY(get_kernel(r, &kernel, err));
-  return launch_kernel(r, kernel, err);
+  SM_TRY(get_kernel(r, err));
+  return prepare_launch(r, err);
 }
 
-smelt_status sm_run_elementwise(const sm_launch_env *env, const char *fuser, const sm_trace *trace,
-                                sm_launch_cache *cache, const sm_block_run *on, sm_buffer *target,
-                                smelt_error *err) {
-  run r = {.env = env, .fuser = fuser, .trace = trace, .cache = cache, .segment = on->segment};
-  sm_arena_reset(env->scratch);
-  r.operands = (sm_operands){.trace = trace,
-                             .on = on,
-                             .device = env->device,
-                             .log = env->log,
-                             .arena = env->scratch,
-                             .target = target};
-  SM_TRY(sm_operands_open(&r.operands, err));
-  smelt_status status = plan_and_launch(&r, err);
-  if (status != SMELT_OK) sm_operands_drop_outputs(&r.operands);
+static smelt_status prepare(const sm_launch_env *env, const char *fuser, const sm_trace_run *what, run *r,
+                            smelt_error *err) {
+  *r = (run){.env = env,
+             .fuser = fuser,
+             .trace = what->trace,
+             .cache = what->launches,
+             .segment = what->on->segment,
+             .operands = {.trace = what->trace,
+                          .on = what->on,
+                          .device = env->device,
+                          .log = env->log,
+                          .arena = env->scratch}};
+  SM_TRY(sm_operands_open(&r->operands, err));
+  smelt_status status = prepare_opened(r, err);
+  if (status != SMELT_OK) sm_operands_drop_outputs(&r->operands);
+  return status;
+}
+
+/* What is prepared becomes one launch, that of the first. */
+static smelt_status launch_all(const sm_launch_env *env, run *all, size_t n, smelt_error *err) {
+  sm_launch_traffic traffic = {.fuser = all->fuser};
+  const run *first = NULL;
+  for (size_t i = n; i-- > 0;) {
+    run *r = &all[i];
+    if (!r->kernel) continue;
+    if (first) {
+      r->launch.next = &first->launch;
+      r->launch.next_kernel = first->kernel->entry->kernel;
+    }
+    first = r;
+    traffic.read += r->operands.read;
+    traffic.written += r->operands.written;
+    traffic.in_place += r->operands.in_place;
+  }
+  return first ? sm_enter_driver(env, first->kernel->entry, &first->launch, traffic, err) : SMELT_OK;
+}
+
+smelt_status sm_run_elementwise(const sm_launch_env *env, const char *fuser, const sm_trace_run *runs,
+                                size_t n, smelt_error *err) {
+  run *all = sm_arena_alloc(env->scratch, n * sizeof *all);
+  smelt_status status = all ? SMELT_OK : sm_error_memory(err, "a launch");
+  size_t prepared = 0;
+  while (prepared < n && status == SMELT_OK) {
+    status = prepare(env, fuser, &runs[prepared], &all[prepared], err);
+    prepared += status == SMELT_OK;
+  }
+  if (status == SMELT_OK) status = launch_all(env, all, n, err);
+  for (size_t i = 0; i < prepared && status != SMELT_OK; i++) sm_operands_drop_outputs(&all[i].operands);
   return status;
 }
 

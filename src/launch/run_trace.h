@@ -13,7 +13,7 @@ typedef struct sm_launch_env {
   const sm_log *log;
   sm_counters *counters;
   sm_kernel_table *kernels;
-  sm_arena *scratch; /* emptied at every launch */
+  sm_arena *scratch; /* emptied before a block runs */
   sm_note *note;     /* on the job; NULL: nobody asks */
 } sm_launch_env;
 
@@ -24,11 +24,17 @@ void sm_launch_kernel_prefix(sm_text *text, const sm_segment *segment, const sm_
 /* Logs a trace that is about to run. */
 void sm_launch_log_trace(const sm_launch_env *env, const sm_segment *segment, const sm_trace *trace);
 
-/* Runs an elementwise trace for `fuser`; `cache` is the trace's own. `target` is where its
- * only output goes (launch/operands.h), NULL for outputs of their own. On failure no output
- * is left. Nothing is launched if there are no elements. */
-smelt_status sm_run_elementwise(const sm_launch_env *env, const char *fuser, const sm_trace *trace,
-                                sm_launch_cache *cache, const sm_block_run *on, sm_buffer *target,
-                                smelt_error *err);
+/* An elementwise trace, its own cache, and what it runs on. */
+typedef struct sm_trace_run {
+  const sm_trace *trace;
+  sm_launch_cache *launches;
+  const sm_block_run *on;
+} sm_trace_run;
+
+/* Runs traces for `fuser`, one after the other, as one launch. Outputs are created where no
+ * buffers are (launch/operands.h); on failure none is left. Nothing is launched if there are
+ * no elements. */
+smelt_status sm_run_elementwise(const sm_launch_env *env, const char *fuser, const sm_trace_run *runs,
+                                size_t n, smelt_error *err);
 
 #endif

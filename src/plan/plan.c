@@ -371,8 +371,9 @@ static bool allocate(search *s) {
          s->plan->cluster_of && s->plan->last_reader && s->plan->written;
 }
 
-static const sm_fuser *choose_fuser(const search *s, const sm_segment *segment, const sm_op *record) {
-  for (const sm_fuser *const *f = s->options->fusers; *f; f++) {
+const sm_fuser *sm_plan_fuser_of(const sm_plan_options *options, const sm_segment *segment,
+                                 const sm_op *record) {
+  for (const sm_fuser *const *f = options->fusers; *f; f++) {
     if ((*f)->available && (*f)->accept(segment, record) == SM_REASON_NONE) return *f;
   }
   return NULL;
@@ -381,7 +382,7 @@ static const sm_fuser *choose_fuser(const search *s, const sm_segment *segment, 
 static bool choose_fusers(search *s, const sm_segment *segment) {
   s->fuser = sm_arena_zalloc(s->scratch, segment->ops.len, sizeof *s->fuser);
   for (size_t op = 0; s->fuser && op < segment->ops.len; op++)
-    s->fuser[op] = choose_fuser(s, segment, &segment->ops.items[op]);
+    s->fuser[op] = sm_plan_fuser_of(s->options, segment, &segment->ops.items[op]);
   return s->fuser != NULL;
 }
 

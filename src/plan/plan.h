@@ -65,6 +65,10 @@ smelt_status sm_plan_make(const sm_segment *segment, const sm_plan_options *opti
                           const sm_allocator *allocator, sm_plan *out, smelt_error *err);
 void sm_plan_free(sm_plan *plan);
 
+/* Whose a record is when it is alone; NULL: nobody's. */
+const sm_fuser *sm_plan_fuser_of(const sm_plan_options *options, const sm_segment *segment,
+                                 const sm_op *record);
+
 /* Why a cluster without a fuser cannot be run: ERR_UNSUPPORTED or ERR_LIMIT. */
 smelt_status sm_plan_explain(const sm_segment *segment, const sm_cluster *cluster, const sm_limits *limits,
                              smelt_error *err);

@@ -154,6 +154,11 @@ smelt_status sm_trace_build(const sm_segment *segment, const uint32_t *ops, int 
 smelt_status sm_trace_build_reduce(const sm_segment *segment, const uint32_t *ops, int n_ops,
                                    const bool *written, smelt_mode mode, const sm_allocator *allocator,
                                    sm_trace *out, smelt_error *err);
+/* The trace of elementwise records and one concatenation, over the elements of that one's
+ * operand `k`, which stands for its result. As above. */
+smelt_status sm_trace_build_part(const sm_segment *segment, const uint32_t *ops, int n_ops, int k,
+                                 const bool *written, smelt_mode mode, const sm_allocator *allocator,
+                                 sm_trace *out, smelt_error *err);
 /* The trace that copies operand `k` of record ops[0] to its result, in row-major order.
  * As above. */
 smelt_status sm_trace_build_copy(const sm_segment *segment, const uint32_t *ops, int k,

@@ -35,6 +35,7 @@ typedef struct builder {
   sm_reduce_records records;
   sm_reduce_space *spaces; /* by record position */
   sm_block *results;       /* the second block */
+  int part_operand;        /* of a concatenation, the one that is lowered */
 } builder;
 
 static known_steps *known_of(builder *b, const sm_block *block) {
@@ -169,7 +170,13 @@ static sm_trace_value bound_value(const sm_segment *segment, uint32_t v) {
   return bound;
 }
 
-static bool selects(const sm_op *op) { return op->row->class == SM_CLASS_SELECT; }
+static bool concatenates(const sm_op *op) {
+  return op->row->shape == SM_SHAPE_CONCAT;
+}
+
+static bool selects(const sm_op *op) {
+  return op->row->class == SM_CLASS_SELECT && !concatenates(op);
+}
 
 /* Operand k as the record reads it; a guest's own shape may have a lower rank than the
  * space. */
@@ -673,10 +680,38 @@ int sm_trace_passes(const sm_trace *trace) {
   return (int)last + 1;
 }
 
+/* --- Parts of concatenations ---------------------------------------------------------------- */
+
+/* The result is the operand. */
+static smelt_status lower_concat(builder *b, const sm_op *op, smelt_error *err) {
+  sm_block *block = &b->trace->blocks.items[0];
+  b->local_of[op->out] = read_tensor(b, block, op, b->part_operand);
+  bool ok = b->local_of[op->out] != SM_NO_LOCAL && write_result(b, block, op->out);
+  return ok ? SMELT_OK : sm_error_memory(err, "a trace");
+}
+
+static bool add_part_block(builder *b) {
+  int32_t i = 0;
+  while (!concatenates(record_at(b, i))) i++;
+  sm_block block = {.space = record_at(b, i)->operands[b->part_operand].use.value};
+  return sm_vec_push(b->allocator, &b->trace->blocks, block);
+}
+
+static smelt_status build_part(builder *b, smelt_error *err) {
+  if (!add_part_block(b)) return sm_error_memory(err, "a trace");
+  forget_steps(b);
+  for (int32_t i = 0; i < b->trace->n_ops; i++) {
+    const sm_op *op = record_at(b, i);
+    SM_TRY(concatenates(op) ? lower_concat(b, op, err)
+                            : lower_record(b, &b->trace->blocks.items[0], op, err));
+  }
+  return SMELT_OK;
+}
+
 typedef smelt_status build_fn(builder *b, smelt_error *err);
 
 static smelt_status build_with(build_fn *function, const sm_segment *segment, const uint32_t *ops, int n_ops,
-                               const bool *written, smelt_mode mode, const sm_allocator *allocator,
+                               int part, const bool *written, smelt_mode mode, const sm_allocator *allocator,
                                sm_trace *out, smelt_error *err) {
   memset(out, 0, sizeof *out);
   out->ops = ops;
@@ -688,7 +723,8 @@ static smelt_status build_with(build_fn *function, const sm_segment *segment, co
                .scratch = &scratch,
                .trace = out,
                .written = written,
-               .mode = mode};
+               .mode = mode,
+               .part_operand = part};
   smelt_status status = allocate(&b) ? function(&b, err) : sm_error_memory(err, "a trace");
   for (int block = 0; block < 2; block++) sm_vec_free(allocator, &b.known[block].older);
   sm_arena_free(&scratch);
@@ -697,13 +733,19 @@ static smelt_status build_with(build_fn *function, const sm_segment *segment, co
 
 smelt_status sm_trace_build(const sm_segment *segment, const uint32_t *ops, int n_ops, const bool *written,
                             smelt_mode mode, const sm_allocator *allocator, sm_trace *out, smelt_error *err) {
-  return build_with(build, segment, ops, n_ops, written, mode, allocator, out, err);
+  return build_with(build, segment, ops, n_ops, 0, written, mode, allocator, out, err);
 }
 
 smelt_status sm_trace_build_reduce(const sm_segment *segment, const uint32_t *ops, int n_ops,
                                    const bool *written, smelt_mode mode, const sm_allocator *allocator,
                                    sm_trace *out, smelt_error *err) {
-  return build_with(build_reduce, segment, ops, n_ops, written, mode, allocator, out, err);
+  return build_with(build_reduce, segment, ops, n_ops, 0, written, mode, allocator, out, err);
+}
+
+smelt_status sm_trace_build_part(const sm_segment *segment, const uint32_t *ops, int n_ops, int k,
+                                 const bool *written, smelt_mode mode, const sm_allocator *allocator,
+                                 sm_trace *out, smelt_error *err) {
+  return build_with(build_part, segment, ops, n_ops, k, written, mode, allocator, out, err);
 }
 
 smelt_status sm_trace_build_copy(const sm_segment *segment, const uint32_t *ops, int k,

@@ -145,10 +145,10 @@ typedef struct hazard {
 } hazard;
 
 static const hazard hazards[] = {
-    {plus_its_flip, 0},  {plus_its_computed_flip, 0}, {overlapping_slices, 0},    {shifted_into_itself, 1},
+    {plus_its_flip, 0},  {plus_its_computed_flip, 0}, {overlapping_slices, 0},    {shifted_into_itself, 0},
     {view_kept, 0},      {view_read_later, 2},        {slice_of_what_dies, 4},    {broadcast_operand, 0},
     {views_of_views, 0}, {borrowed_memory, 0},        {transposed_and_itself, 0}, {plus_some_of_it, 0},
-    {of_itself, 0},      {beside_some_of_it, 0},      {over_the_indices, 2},      {parts_of_itself, 2},
+    {of_itself, 0},      {beside_some_of_it, 0},      {over_the_indices, 2},      {parts_of_itself, 1},
 };
 
 /* --- Ways to run them ----------------------------------------------------------------------------- */

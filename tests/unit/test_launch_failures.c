@@ -181,6 +181,33 @@ TEST(what_does_not_depend_on_a_failure_runs) {
   close_stream(&f);
 }
 
+/* Takes the operands: joined along their only axis. */
+static sm_tensor *join(fixture *f, sm_tensor *a, sm_tensor *b) {
+  const smelt_attrs attrs = {.size = sizeof attrs, .axes = (int[]){0}, .n_axes = 1};
+  sm_argument arguments[2] = {{.tensor = a}, {.tensor = b}};
+  sm_cause *cause = NULL;
+  sm_tensor *t = sm_stream_record(f->stream, sm_op_row_of(SM_OP_CONCAT), arguments, 2, &attrs, &cause);
+  CHECK(t != NULL);
+  return t;
+}
+
+/* So is a kernel with an anchor; its records are not all the anchor's when they are alone. */
+TEST(a_kernel_with_an_anchor_is_taken_apart) {
+  fixture f;
+  open_stream(&f, 256, true);
+  sm_tensor *p = call(&f, SM_OP_NEGATIVE, input(&f, 1, 1), NULL);
+  sm_tensor *negated = call(&f, SM_OP_NEGATIVE, input(&f, 2, 7), NULL);
+  sm_tensor *joined = join(&f, negated, input(&f, 1, -9));
+  sm_tensor *q = call(&f, SM_OP_ADD, keep(p), keep(joined));
+  until_launch_fails = 1;
+  flush(&f);
+  CHECK_I64(f.counters.launches, 3);
+  check_values(joined, -7, -1);
+  CHECK(check_poisoned(keep(p), SMELT_ERR_LAUNCH) == check_poisoned(q, SMELT_ERR_LAUNCH));
+  sm_stream_drop(p);
+  close_stream(&f);
+}
+
 /* --- Everything in a graph --------------------------------------------------------------------- */
 
 enum { RECORDS = 6 };
@@ -380,7 +407,8 @@ TEST(a_record_beyond_a_limit_poisons_its_results_only) {
 
 TEST_MAIN(CASE(a_record_beyond_a_limit_poisons_its_results_only),
           CASE(a_failed_launch_poisons_its_results_only), CASE(what_does_not_depend_on_a_failure_runs),
-          CASE(exactly_what_depends_on_a_failure_is_poisoned), CASE(temporaries_of_failed_launches_are_freed),
-          CASE(every_allocation_fails_once), CASE(every_compilation_fails_once),
-          CASE(a_poisoned_tensor_poisons_what_is_recorded_later), CASE(a_failed_compilation_is_tried_again),
-          CASE(a_failed_compilation_stays_with_its_thread), CASE(a_failed_launch_leaves_its_kernel))
+          CASE(a_kernel_with_an_anchor_is_taken_apart), CASE(exactly_what_depends_on_a_failure_is_poisoned),
+          CASE(temporaries_of_failed_launches_are_freed), CASE(every_allocation_fails_once),
+          CASE(every_compilation_fails_once), CASE(a_poisoned_tensor_poisons_what_is_recorded_later),
+          CASE(a_failed_compilation_is_tried_again), CASE(a_failed_compilation_stays_with_its_thread),
+          CASE(a_failed_launch_leaves_its_kernel))
