@@ -9,7 +9,7 @@
  * run one after another.
  *
  * The search. Dead records are removed; some dissolve into their readers
- * (plan/dissolve.h), and later some clusters do (plan/recompute.h). Every other record starts as a cluster of
+ * (plan/dissolve.h), and later some clusters do (plan/recompute.c). Every other record starts as a cluster of
  * its own. Clusters with an *anchor* (a reduction, a product) are offered their neighbours first, as long as
  * they take some. Edges are then contracted greedily: larger carried tensors first, then those that save more
  * reads, then by operation index; an edge is refused with a reason if the fuser's limits, the shapes or
