@@ -77,8 +77,8 @@ static bool fits(const sm_reduce_form *form, int strip, int bytes) {
 }
 
 /* Powers of two. Where there are few columns or slots are large even vectors are cut. */
-static void choose_strip(sm_reduce_form *form, int bytes, int64_t inner) {
-  form->strip = MAX_STRIP;
+static void choose_strip(sm_reduce_form *form, int bytes, int64_t inner, int most) {
+  form->strip = most;
   while (form->strip > 1 && (form->strip / 2 >= inner || !fits(form, form->strip, bytes))) form->strip /= 2;
   while (form->width > 1 && (form->width > form->strip || form->width > inner)) form->width /= 2;
   if (form->vector > form->width) form->vector = form->width;
@@ -117,8 +117,9 @@ sm_reduce_form sm_reduce_choose(const sm_reduce_task *tasks, int n_tasks, int pa
   form.one_leaf = !form.columns && extents->reduced > 0 && extents->reduced <= form.side * SM_TREE_BLOCK;
   if (!form.columns) return form;
   form.vector = choose_vector(tasks, n_tasks, profile);
-  form.width = VECTORS * form.vector;
-  choose_strip(&form, part_bytes(tasks, n_tasks), extents->inner);
+  form.width = (profile->chunked ? VECTORS : 1) * form.vector;
+  /* Threads take a vector each. */
+  choose_strip(&form, part_bytes(tasks, n_tasks), extents->inner, profile->chunked ? MAX_STRIP : form.width);
   form.whole_pieces = extents->inner % form.width == 0;
   return form;
 }
