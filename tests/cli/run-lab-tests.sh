@@ -566,10 +566,51 @@ export SMELT_FUSION=0
 count_shows 2,2
 unset SMELT_FUSION
 
+# --- sum, norm --------------------------------------------------------------------------
+
+# sum_shows SHAPE OPTION...: a launch that reads each element once and writes a number;
+# of nothing too.
+sum_shows() {
+  local count
+  count=$(elements "$1")
+  shows "$(heading "$1" 'fusion<cpu>')
+--- let d = sum(y) + 1
+--- d.read()
+  [block] 2 op(s): NumericFloat(F32, Sum), NumericFloat(F32, AddScalar)
+  [launch] [main] Reduce reduce_fuse_HASH read=$((4 * count)) written=4
+--- launches: 1, read $((4 * count)) of $((4 * count)) byte(s), written 4 of 4
+--- result
+--- equal to ref bit for bit: 1 element(s)" sum "${@:2}"
+}
+each_input sum_shows
+lab sum
+holds 'lab sum: values' "$values" has_values 11
+lab sum --no-fusion --shape 7
+holds 'lab sum --no-fusion' "$out" grep -qx -- '--- launches: 2, read 32 of 28 byte(s), written 8 of 4' <<<"$out"
+
+# How many launches a normalization takes is not said here, but never less is moved than
+# there is.
+for shape in 1 4,3 2,300; do
+  for option in '' --no-fusion '--seed 3'; do
+    # shellcheck disable=SC2086 # an option and its value are two words
+    lab norm --shape "$shape" $option
+    holds "lab norm --shape $shape $option" "$out$err" test "$status" = 0
+    holds "lab norm --shape $shape $option: three results" "$out" \
+      test "$(grep -cx -- "--- equal to ref bit for bit: $(elements "$shape") element(s)" <<<"$out")" = 3
+    holds "lab norm --shape $shape $option: bytes" "$out" awk '
+      /^--- launches/ { n++; bad = bad || $5 < $7 || $10 < $12 } END { exit bad || n != 3 }' <<<"$out"
+  done
+done
+lab norm
+holds 'lab norm: values' "$values" has_values 0.26894143 0.7310586 0.26894143 0.7310586 \
+  -0.99998 0.99998 -0.99998 0.99998 0.6324543 1.2649086 0.8485278 1.1313704
+lab norm --shape '[]'
+holds 'lab norm: no axis' "$err" grep -q 'there is no axis -1' <<<"$err"
+
 # --- Wrong arguments ------------------------------------------------------------------------
 
 lab --help
-for mode in ir inplace drop 'chain N' count vec layout bench; do
+for mode in ir inplace drop 'chain N' count vec layout sum norm bench; do
   holds "lab --help: $mode" "$out" grep -q "^  $mode " <<<"$out"
 done
 refuses 'no mode'

@@ -5,6 +5,7 @@
 
 #include "bench.h"
 #include "core/kop_functions.h"
+#include "row_programs.h"
 
 /* --- Programs of a fixed shape --------------------------------------------------------- */
 
@@ -60,49 +61,26 @@ static smelt_tensor *bench_mixed65(smelt_tensor *const *in, uint64_t order) {
 
 /* --- Reductions, each from primitives ----------------------------------------------------- */
 
-static const int rows[] = {-1}, columns[] = {0};
-
-static smelt_tensor *along(smelt_tensor *(*reduction)(smelt_tensor *, const int *, size_t, bool),
-                           smelt_tensor *x, const int *axis) {
-  return reduction(x, axis, 1, true);
-}
-
-static smelt_tensor *sum_along(smelt_tensor *x, const int *axis, bool keepdims) {
-  return smelt_sum(x, axis, 1, keepdims, SMELT_DTYPE_NONE);
-}
-
-static smelt_tensor *softmax_along(smelt_tensor *x, const int *axis) {
-  smelt_tensor *largest = along(smelt_max, smelt_ref(x), axis);
-  smelt_tensor *e = smelt_exp(smelt_sub(smelt_ref(x), largest));
-  smelt_tensor *total = sum_along(smelt_ref(e), axis, true);
-  return smelt_div(e, total);
-}
+enum { LAST = -1 };
 
 static smelt_tensor *bench_softmax(smelt_tensor *const *in, uint64_t order) {
   (void)order;
-  return softmax_along(in[0], rows);
+  return row_softmax(smelt_ref(in[0]), LAST);
 }
 
 static smelt_tensor *bench_softmax_axis0(smelt_tensor *const *in, uint64_t order) {
   (void)order;
-  return softmax_along(in[0], columns);
-}
-
-/* x over the root of its mean square; takes x. */
-static smelt_tensor *by_mean_square(smelt_tensor *x) {
-  smelt_tensor *mean = along(smelt_mean, smelt_mul(smelt_ref(x), smelt_ref(x)), rows);
-  return smelt_mul(x, smelt_rsqrt(smelt_add(mean, 1e-5)));
+  return row_softmax(smelt_ref(in[0]), 0);
 }
 
 static smelt_tensor *bench_rmsnorm(smelt_tensor *const *in, uint64_t order) {
   (void)order;
-  return by_mean_square(smelt_ref(in[0]));
+  return row_rms_norm(smelt_ref(in[0]), LAST);
 }
 
 static smelt_tensor *bench_layernorm(smelt_tensor *const *in, uint64_t order) {
   (void)order;
-  smelt_tensor *mean = along(smelt_mean, smelt_ref(in[0]), rows);
-  return by_mean_square(smelt_sub(smelt_ref(in[0]), mean));
+  return row_layer_norm(smelt_ref(in[0]), LAST);
 }
 
 static smelt_tensor *bench_sum_all(smelt_tensor *const *in, uint64_t order) {
@@ -111,37 +89,41 @@ static smelt_tensor *bench_sum_all(smelt_tensor *const *in, uint64_t order) {
   return smelt_add(smelt_sum(x, NULL, 0, false, SMELT_DTYPE_NONE), 1);
 }
 
+static smelt_tensor *exp_of_sum(smelt_tensor *const *in, int axis) {
+  return smelt_exp(row_sum(smelt_mul(smelt_ref(in[0]), smelt_ref(in[1])), axis, false));
+}
+
 static smelt_tensor *bench_sum_axis0(smelt_tensor *const *in, uint64_t order) {
   (void)order;
-  return smelt_exp(sum_along(smelt_mul(smelt_ref(in[0]), smelt_ref(in[1])), columns, false));
+  return exp_of_sum(in, 0);
 }
 
 static smelt_tensor *bench_sum_axis1(smelt_tensor *const *in, uint64_t order) {
   (void)order;
-  return smelt_exp(sum_along(smelt_mul(smelt_ref(in[0]), smelt_ref(in[1])), rows, false));
+  return exp_of_sum(in, LAST);
 }
 
 static smelt_tensor *bench_argmax(smelt_tensor *const *in, uint64_t order) {
   (void)order;
-  return smelt_argmax(smelt_ref(in[0]), rows, 1, false);
+  return smelt_argmax(smelt_ref(in[0]), (int[]){LAST}, 1, false);
 }
 
 /* One result, so that one read ends both. */
 static smelt_tensor *bench_meanvar(smelt_tensor *const *in, uint64_t order) {
   (void)order;
-  smelt_tensor *mean = along(smelt_mean, smelt_ref(in[0]), rows);
+  smelt_tensor *mean = smelt_mean(smelt_ref(in[0]), (int[]){LAST}, 1, true);
   smelt_tensor *distance = smelt_sub(smelt_ref(in[0]), smelt_ref(mean));
-  return smelt_add(mean, along(smelt_mean, smelt_mul(smelt_ref(distance), distance), rows));
+  smelt_tensor *square = smelt_mul(smelt_ref(distance), distance);
+  return smelt_add(mean, smelt_mean(square, (int[]){LAST}, 1, true));
 }
 
 static smelt_tensor *bench_cross_entropy(smelt_tensor *const *in, uint64_t order) {
   (void)order;
-  smelt_tensor *largest = along(smelt_max, smelt_ref(in[0]), rows);
+  smelt_tensor *largest = smelt_max(smelt_ref(in[0]), (int[]){LAST}, 1, true);
   smelt_tensor *e = smelt_exp(smelt_sub(smelt_ref(in[0]), smelt_ref(largest)));
-  smelt_tensor *labels = smelt_expand_dims(smelt_ref(in[1]), -1);
-  smelt_tensor *chosen = smelt_take_along_axis(smelt_ref(in[0]), labels, -1);
-  smelt_tensor *distance = smelt_sub(largest, chosen);
-  return smelt_add(smelt_log(sum_along(e, rows, true)), distance);
+  smelt_tensor *labels = smelt_expand_dims(smelt_ref(in[1]), LAST);
+  smelt_tensor *chosen = smelt_take_along_axis(smelt_ref(in[0]), labels, LAST);
+  return smelt_add(smelt_log(row_sum(e, LAST, true)), smelt_sub(largest, chosen));
 }
 
 /* --- Programs in any order ----------------------------------------------------------------- */
