@@ -2,7 +2,8 @@
  *
  * Public reports about other tensor libraries, tried on this one. Most are a small
  * program in the .smt form with the right result, run fused, unfused and interpreted on
- * the processor and by the reference. The file defines _POSIX_C_SOURCE before. */
+ * the processor and by the reference; those that are *guarded* with buffers that end at a
+ * page that cannot be touched. The file defines _POSIX_C_SOURCE before. */
 #ifndef TESTS_REPORTS_H
 #define TESTS_REPORTS_H
 
@@ -42,5 +43,24 @@ static inline void run_reports(const report *reports, size_t n) {
   }
 }
 #define RUN(reports) run_reports(reports, sizeof(reports) / sizeof(reports)[0])
+
+static inline void guard_buffers(void) { CHECK_I64(setenv("SMELT_GUARD", "1", 1), 0); }
+
+#define RUN_GUARDED(reports) \
+  do {                       \
+    guard_buffers();         \
+    RUN(reports);            \
+  } while (0)
+
+/* For reports that need more than a program: compiled and interpreted, guarded. */
+static inline void run_on_processor(void (*test)(smelt_context *ctx)) {
+  guard_buffers();
+  for (int interpreted = 0; interpreted < 2; interpreted++) {
+    CHECK_I64(interpreted ? setenv("SMELT_LLVM", "0", 1) : unsetenv("SMELT_LLVM"), 0);
+    smelt_context *ctx = open_device("cpu");
+    test(ctx);
+    close_context(ctx);
+  }
+}
 
 #endif
