@@ -39,7 +39,10 @@
  *
  * Half types. A result of dtype f16 or bf16 that is written is rounded once, and
  * later steps use the rounded value (in fast mode the f32). One that is not written
- * stays the f32 that it was computed as; in strict mode it is rounded too. */
+ * stays the f32 that it was computed as; in strict mode it is rounded too.
+ *
+ * In fast mode a product that is a term of a sum, and nothing else, is not rounded
+ * before it is added. */
 #ifndef SM_TRACE_TRACE_H
 #define SM_TRACE_TRACE_H
 
@@ -165,6 +168,8 @@ smelt_status sm_trace_build_copy(const sm_segment *segment, const uint32_t *ops,
                                  const sm_allocator *allocator, sm_trace *out, smelt_error *err);
 void sm_trace_free(sm_trace *trace, const sm_allocator *allocator);
 
+/* trace_contract.c: makes fused multiply-adds of products and sums. */
+void sm_trace_contract(sm_trace *trace);
 /* trace_reuse.c: fills in `reuses` of a trace that is complete otherwise. False when
  * memory is exhausted. */
 bool sm_trace_find_reuses(sm_trace *trace, const sm_allocator *allocator);

@@ -78,6 +78,7 @@ static smelt_status build(sm_trace_builder *b, smelt_error *err) {
     if (!sm_vec_push(b->allocator, &b->trace->blocks, block)) return sm_error_memory(err, "a trace");
     SM_TRY(lower_part(b, &b->trace->blocks.items[b->trace->blocks.len - 1], n, err));
   }
+  if (b->mode == SMELT_MODE_FAST) sm_trace_contract(b->trace);
   bool found = sm_trace_find_reuses(b->trace, b->allocator) && sm_trace_find_chains(b->trace, b->allocator);
   return found ? SMELT_OK : sm_error_memory(err, "a trace");
 }

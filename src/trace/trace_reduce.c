@@ -87,7 +87,9 @@ smelt_status sm_trace_lower_reductions(sm_trace_builder *b, smelt_error *err) {
   b->results = block_at(b, RESULTS);
   sm_trace_forget_steps(b);
   for (int32_t i = 0; i < b->trace->n_ops; i++) SM_TRY(lower_reduce_record(b, i, err));
-  return sort_tasks(b) ? SMELT_OK : sm_error_memory(err, "a trace");
+  if (!sort_tasks(b)) return sm_error_memory(err, "a trace");
+  if (b->mode == SMELT_MODE_FAST) sm_trace_contract(b->trace);
+  return SMELT_OK;
 }
 
 int sm_trace_passes(const sm_trace *trace) {

@@ -87,15 +87,22 @@ static bool same(const program *p, const way *w, const observations *judge, cons
 
 /* --- Judges -------------------------------------------------------------------------------- */
 
-static bool has_half(const program *p) {
-  for (int i = 0; i < p->n; i++) {
-    if (sm_dtype_is_half(p->steps[i].dtype)) return true;
-  }
-  return false;
-}
+static bool rounds_halves(smelt_dtype dtype) { return sm_dtype_is_half(dtype); }
+static bool rounds_floats(smelt_dtype dtype) { return is_float(dtype); }
+static bool rounds_nothing(smelt_dtype dtype) { return (void)dtype, false; }
+
+/* Whether the mode rounds a result of that dtype elsewhere than ref does. */
+static bool (*const rounds_elsewhere[])(smelt_dtype dtype) = {
+    [SMELT_MODE_DEFAULT] = rounds_halves,
+    [SMELT_MODE_STRICT] = rounds_nothing,
+    [SMELT_MODE_FAST] = rounds_floats,
+};
 
 static int judge_of(const program *p, const way *w) {
-  return w->mode != SMELT_MODE_STRICT && has_half(p) ? w->peer : 0;
+  for (int i = 0; i < p->n; i++) {
+    if (rounds_elsewhere[w->mode](p->steps[i].dtype)) return w->peer;
+  }
+  return 0;
 }
 
 bool agrees(const program *p, FILE *out) {

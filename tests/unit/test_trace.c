@@ -142,6 +142,58 @@ TEST(loops_of_halves) {
               "  write t11 = l15\n");
 }
 
+/* --- Contraction ------------------------------------------------------------------------------ */
+
+TEST(products_are_contracted_in_fast_mode) {
+  fixture f;
+  build_half_loop(&f);
+  check_trace(&f, SMELT_MODE_FAST,
+              "block 0 over [4]\n"
+              "  l0 f16 = read t0\n"
+              "  l1 f32 = cast l0\n"
+              "  loop 5 times {\n"
+              "    l3 f32 = carry l1\n"
+              "    l4 f16 = read t1\n"
+              "    l5 f32 = cast l4\n"
+              "    l6 f16 = table column 0\n"
+              "    l7 f32 = cast l6\n"
+              "    l8 f32 = fma l3, l5, l7\n"
+              "    next l3 = l8\n"
+              "  }\n"
+              "  l11 f32 = result l3\n"
+              "  l12 f16 = cast l11\n"
+              "  write t11 = l12\n");
+}
+
+/* Of two products one is; those that are wanted otherwise, and integers, are not. */
+TEST(products_that_are_not_contracted) {
+  fixture f;
+  open_fixture(&f);
+  uint32_t x = source(&f, SMELT_F64), y = source(&f, SMELT_F64), i = source(&f, SMELT_I32);
+  uint32_t square = op1(&f, SM_OP_SQUARE, x), product = op2(&f, SM_OP_MULTIPLY, x, y);
+  uint32_t twice = op2(&f, SM_OP_MULTIPLY, y, y), stored = op1(&f, SM_OP_SQUARE, i);
+  f.written[op2(&f, SM_OP_ADD, square, product)] = true;
+  f.written[op2(&f, SM_OP_ADD, twice, twice)] = true;
+  f.written[op2(&f, SM_OP_ADD, stored, i)] = true;
+  check_trace(&f, SMELT_MODE_FAST,
+              "block 0 over [4]\n"
+              "  l0 f64 = read t0\n"
+              "  l1 f64 = read t1\n"
+              "  l2 f64 = mul l0, l1\n"
+              "  l3 f64 = fma l0, l0, l2\n"
+              "  write t7 = l3\n"
+              "block 1 over [4]\n"
+              "  l0 f64 = read t1\n"
+              "  l1 f64 = mul l0, l0\n"
+              "  l2 f64 = add l1, l1\n"
+              "  write t8 = l2\n"
+              "block 2 over [4]\n"
+              "  l0 i32 = read t2\n"
+              "  l1 i32 = mul l0, l0\n"
+              "  l2 i32 = add l1, l0\n"
+              "  write t9 = l2\n");
+}
+
 /* --- Selections ------------------------------------------------------------------------------ */
 
 static uint32_t shaped_source(fixture *f, smelt_dtype dtype, sm_shape shape) {
@@ -272,5 +324,6 @@ TEST(behind_a_loop) {
               "  write t10 = l11\n");
 }
 
-TEST_MAIN(CASE(common_subexpressions), CASE(loops_of_halves), CASE(selections), CASE(selections_by_u64),
+TEST_MAIN(CASE(common_subexpressions), CASE(loops_of_halves), CASE(products_are_contracted_in_fast_mode),
+          CASE(products_that_are_not_contracted), CASE(selections), CASE(selections_by_u64),
           CASE(selections_in_a_loop), CASE(behind_a_loop))
