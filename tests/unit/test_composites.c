@@ -83,7 +83,7 @@ static void check_rows(smelt_tensor *t, double (*f)(double), double scale) {
 
 static void check_reduced(smelt_tensor *t, double (*f)(void)) {
   float out[OUTER * INNER];
-  read_floats(t, out, OUTER * INNER);
+  read_floats(t, out, (size_t)OUTER * INNER);
   for (int i = 0; i < OUTER * INNER; i++) {
     load_row(i / INNER, i % INNER);
     check_near((double)out[i], f(), 0);
@@ -149,7 +149,7 @@ TEST(group_norm) { on_every_device(check_group_norm); }
 static void check_cross_entropy(smelt_context *ctx) {
   float out[OUTER * INNER];
   smelt_tensor *at = smelt_from_host(ctx, SMELT_I64, DIMS(OUTER, INNER), labels);
-  read_floats(smelt_cross_entropy(input(ctx), at, AXIS), out, OUTER * INNER);
+  read_floats(smelt_cross_entropy(input(ctx), at, AXIS), out, (size_t)OUTER * INNER);
   for (int i = 0; i < OUTER * INNER; i++) {
     load_row(i / INNER, i % INNER);
     check_near((double)out[i], -log_softmax(row[labels[i / INNER][i % INNER]]), 0);

@@ -14,17 +14,21 @@ static void mark_bytes(const lab *l, size_t read, size_t written) {
            c.bytes_read, read, c.bytes_written, written);
 }
 
-static smelt_tensor *sum_plus_one(smelt_tensor *y) {
-  return smelt_add(smelt_sum(y, NULL, 0, false, SMELT_DTYPE_NONE), 1);
+/* From here on what is read has one element. */
+static smelt_status sum_plus_one(lab *l, smelt_tensor **d, smelt_tensor **expected) {
+  static const sm_shape number = {.rank = 0};
+  smelt_tensor *y = lab_input(l, l->ctx, 0), *on_ref = lab_input(l, l->ref, 0);
+  *d = smelt_add(smelt_sum(y, NULL, 0, false, SMELT_DTYPE_NONE), 1);
+  *expected = smelt_add(smelt_sum(on_ref, NULL, 0, false, SMELT_DTYPE_NONE), 1);
+  return lab_set_shape(l, &number);
 }
 
 smelt_status lab_sum(lab *l) {
-  static const sm_shape number = {.rank = 0};
+  smelt_tensor *d = NULL, *expected = NULL;
   size_t bytes = l->count * sizeof(float);
   SM_TRY(lab_open(l, !l->options.no_fusion, "block,launch", LAB_SHOW));
   lab_mark("let d = sum(y) + 1");
-  smelt_tensor *expected = sum_plus_one(lab_input(l, l->ref, 0)), *d = sum_plus_one(lab_input(l, l->ctx, 0));
-  SM_TRY(lab_set_shape(l, &number));
+  SM_TRY(sum_plus_one(l, &d, &expected));
   lab_mark("d.read()");
   SM_TRY(lab_read(l, d));
   mark_bytes(l, bytes, sizeof(float));
