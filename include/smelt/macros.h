@@ -38,7 +38,7 @@
 #ifndef SMELT_MACROS_H
 #define SMELT_MACROS_H
 
-#include "smelt/tensor.h"
+#include "smelt/places.h"
 
 /* Functions by number of operands and by attributes, as in smelt_op_info. */
 typedef smelt_tensor *smelt__fn2(smelt_tensor *, smelt_tensor *);

@@ -101,6 +101,29 @@ SMELT_API smelt_status smelt_explanation_format(const smelt_explanation *e, smel
  * such file, ERR_MEMORY, ERR_REENTRANT. Thread-safe. */
 SMELT_API smelt_status smelt_reproduce(smelt_context *ctx, const char *path, smelt_error *err);
 
+/* --- Tensors that are alive ------------------------------------------------------------ */
+
+/* A tensor to which somebody has a reference. */
+typedef struct smelt_leak {
+  size_t size;           /* sizeof(smelt_leak), set by the library */
+  uint64_t tensor;       /* t4 of the log */
+  uint64_t references;   /* not yet taken or dropped */
+  const char *operation; /* that made it: "exp", "from_host". Static */
+  const char *where;     /* "main.c:12", where SMELT_DEBUG was defined for that call; "" */
+  smelt_dtype dtype;
+  int rank;
+  int64_t dims[SMELT_MAX_RANK];
+  int64_t bytes; /* of its elements */
+} smelt_leak;
+
+/* Called without locks; must not record operations. `leak` is gone afterwards. */
+typedef void smelt_leak_fn(void *user, const smelt_leak *leak);
+
+/* Tells of all tensors of the context that are alive now, of each thread the latest first;
+ * smelt_context_destroy tells the log (category memory) of those that it finds.
+ * ERR_ARGUMENT for NULL, ERR_MEMORY, ERR_REENTRANT. Thread-safe. */
+SMELT_API smelt_status smelt_leaks(smelt_context *ctx, smelt_leak_fn *fn, void *user, smelt_error *err);
+
 #ifdef __cplusplus
 }
 #endif

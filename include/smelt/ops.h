@@ -763,6 +763,161 @@ smelt_tensor *smelt_cross_entropy(smelt_tensor *x, smelt_tensor *labels, int axi
 #define smelt_cross_entropy(x, labels, ...) \
   smelt__apply2_x(smelt_cross_entropy, x, labels, __VA_ARGS__)
 
+/* With SMELT_DEBUG each call tells where it is (places.h). */
+#ifdef SMELT_DEBUG
+#define smelt_zeros(...) smelt__here(smelt_zeros(__VA_ARGS__))
+#define smelt_ones(...) smelt__here(smelt_ones(__VA_ARGS__))
+#undef smelt_full
+#define smelt_full(ctx, value, ...) \
+  smelt__here(smelt__apply1_ts(smelt_full, ctx, value, __VA_ARGS__))
+#undef smelt_arange
+#define smelt_arange(ctx, start, stop, step, ...) \
+  smelt__here(smelt__apply3_t(smelt_arange, ctx, start, stop, step, __VA_ARGS__))
+#define smelt_rand(...) smelt__here(smelt_rand(__VA_ARGS__))
+#define smelt_randn(...) smelt__here(smelt_randn(__VA_ARGS__))
+#define smelt_astype(...) smelt__here(smelt_astype(__VA_ARGS__))
+#undef smelt_add
+#define smelt_add(x, y) smelt__here(smelt__apply2(smelt_add, x, y))
+#undef smelt_subtract
+#define smelt_subtract(x, y) smelt__here(smelt__apply2(smelt_subtract, x, y))
+#undef smelt_multiply
+#define smelt_multiply(x, y) smelt__here(smelt__apply2(smelt_multiply, x, y))
+#undef smelt_divide
+#define smelt_divide(x, y) smelt__here(smelt__apply2(smelt_divide, x, y))
+#undef smelt_floor_divide
+#define smelt_floor_divide(x, y) smelt__here(smelt__apply2(smelt_floor_divide, x, y))
+#undef smelt_trunc_divide
+#define smelt_trunc_divide(x, y) smelt__here(smelt__apply2(smelt_trunc_divide, x, y))
+#undef smelt_remainder
+#define smelt_remainder(x, y) smelt__here(smelt__apply2(smelt_remainder, x, y))
+#undef smelt_fmod
+#define smelt_fmod(x, y) smelt__here(smelt__apply2(smelt_fmod, x, y))
+#undef smelt_pow
+#define smelt_pow(x, y) smelt__here(smelt__apply2(smelt_pow, x, y))
+#undef smelt_maximum
+#define smelt_maximum(x, y) smelt__here(smelt__apply2(smelt_maximum, x, y))
+#undef smelt_minimum
+#define smelt_minimum(x, y) smelt__here(smelt__apply2(smelt_minimum, x, y))
+#undef smelt_atan2
+#define smelt_atan2(x, y) smelt__here(smelt__apply2(smelt_atan2, x, y))
+#undef smelt_hypot
+#define smelt_hypot(x, y) smelt__here(smelt__apply2(smelt_hypot, x, y))
+#undef smelt_copysign
+#define smelt_copysign(x, y) smelt__here(smelt__apply2(smelt_copysign, x, y))
+#define smelt_negative(...) smelt__here(smelt_negative(__VA_ARGS__))
+#define smelt_positive(...) smelt__here(smelt_positive(__VA_ARGS__))
+#define smelt_abs(...) smelt__here(smelt_abs(__VA_ARGS__))
+#define smelt_sign(...) smelt__here(smelt_sign(__VA_ARGS__))
+#define smelt_square(...) smelt__here(smelt_square(__VA_ARGS__))
+#define smelt_reciprocal(...) smelt__here(smelt_reciprocal(__VA_ARGS__))
+#define smelt_sqrt(...) smelt__here(smelt_sqrt(__VA_ARGS__))
+#define smelt_rsqrt(...) smelt__here(smelt_rsqrt(__VA_ARGS__))
+#define smelt_exp(...) smelt__here(smelt_exp(__VA_ARGS__))
+#define smelt_exp2(...) smelt__here(smelt_exp2(__VA_ARGS__))
+#define smelt_expm1(...) smelt__here(smelt_expm1(__VA_ARGS__))
+#define smelt_log(...) smelt__here(smelt_log(__VA_ARGS__))
+#define smelt_log2(...) smelt__here(smelt_log2(__VA_ARGS__))
+#define smelt_log10(...) smelt__here(smelt_log10(__VA_ARGS__))
+#define smelt_log1p(...) smelt__here(smelt_log1p(__VA_ARGS__))
+#define smelt_sin(...) smelt__here(smelt_sin(__VA_ARGS__))
+#define smelt_cos(...) smelt__here(smelt_cos(__VA_ARGS__))
+#define smelt_tan(...) smelt__here(smelt_tan(__VA_ARGS__))
+#define smelt_asin(...) smelt__here(smelt_asin(__VA_ARGS__))
+#define smelt_acos(...) smelt__here(smelt_acos(__VA_ARGS__))
+#define smelt_atan(...) smelt__here(smelt_atan(__VA_ARGS__))
+#define smelt_sinh(...) smelt__here(smelt_sinh(__VA_ARGS__))
+#define smelt_cosh(...) smelt__here(smelt_cosh(__VA_ARGS__))
+#define smelt_tanh(...) smelt__here(smelt_tanh(__VA_ARGS__))
+#define smelt_asinh(...) smelt__here(smelt_asinh(__VA_ARGS__))
+#define smelt_acosh(...) smelt__here(smelt_acosh(__VA_ARGS__))
+#define smelt_atanh(...) smelt__here(smelt_atanh(__VA_ARGS__))
+#define smelt_erf(...) smelt__here(smelt_erf(__VA_ARGS__))
+#define smelt_sigmoid(...) smelt__here(smelt_sigmoid(__VA_ARGS__))
+#define smelt_floor(...) smelt__here(smelt_floor(__VA_ARGS__))
+#define smelt_ceil(...) smelt__here(smelt_ceil(__VA_ARGS__))
+#define smelt_round(...) smelt__here(smelt_round(__VA_ARGS__))
+#define smelt_trunc(...) smelt__here(smelt_trunc(__VA_ARGS__))
+#define smelt_isnan(...) smelt__here(smelt_isnan(__VA_ARGS__))
+#define smelt_isinf(...) smelt__here(smelt_isinf(__VA_ARGS__))
+#define smelt_isfinite(...) smelt__here(smelt_isfinite(__VA_ARGS__))
+#define smelt_signbit(...) smelt__here(smelt_signbit(__VA_ARGS__))
+#undef smelt_equal
+#define smelt_equal(x, y) smelt__here(smelt__apply2(smelt_equal, x, y))
+#undef smelt_not_equal
+#define smelt_not_equal(x, y) smelt__here(smelt__apply2(smelt_not_equal, x, y))
+#undef smelt_less
+#define smelt_less(x, y) smelt__here(smelt__apply2(smelt_less, x, y))
+#undef smelt_less_equal
+#define smelt_less_equal(x, y) smelt__here(smelt__apply2(smelt_less_equal, x, y))
+#undef smelt_greater
+#define smelt_greater(x, y) smelt__here(smelt__apply2(smelt_greater, x, y))
+#undef smelt_greater_equal
+#define smelt_greater_equal(x, y) smelt__here(smelt__apply2(smelt_greater_equal, x, y))
+#undef smelt_logical_and
+#define smelt_logical_and(x, y) smelt__here(smelt__apply2(smelt_logical_and, x, y))
+#undef smelt_logical_or
+#define smelt_logical_or(x, y) smelt__here(smelt__apply2(smelt_logical_or, x, y))
+#undef smelt_logical_xor
+#define smelt_logical_xor(x, y) smelt__here(smelt__apply2(smelt_logical_xor, x, y))
+#define smelt_logical_not(...) smelt__here(smelt_logical_not(__VA_ARGS__))
+#undef smelt_bitwise_and
+#define smelt_bitwise_and(x, y) smelt__here(smelt__apply2(smelt_bitwise_and, x, y))
+#undef smelt_bitwise_or
+#define smelt_bitwise_or(x, y) smelt__here(smelt__apply2(smelt_bitwise_or, x, y))
+#undef smelt_bitwise_xor
+#define smelt_bitwise_xor(x, y) smelt__here(smelt__apply2(smelt_bitwise_xor, x, y))
+#define smelt_bitwise_invert(...) smelt__here(smelt_bitwise_invert(__VA_ARGS__))
+#undef smelt_bitwise_left_shift
+#define smelt_bitwise_left_shift(x, y) smelt__here(smelt__apply2(smelt_bitwise_left_shift, x, y))
+#undef smelt_bitwise_right_shift
+#define smelt_bitwise_right_shift(x, y) smelt__here(smelt__apply2(smelt_bitwise_right_shift, x, y))
+#undef smelt_where
+#define smelt_where(cond, x, y) smelt__here(smelt__apply3(smelt_where, cond, x, y))
+#undef smelt_clip
+#define smelt_clip(x, lo, hi) smelt__here(smelt__apply3(smelt_clip, x, lo, hi))
+#define smelt_reshape(...) smelt__here(smelt_reshape(__VA_ARGS__))
+#define smelt_squeeze(...) smelt__here(smelt_squeeze(__VA_ARGS__))
+#define smelt_expand_dims(...) smelt__here(smelt_expand_dims(__VA_ARGS__))
+#define smelt_permute_dims(...) smelt__here(smelt_permute_dims(__VA_ARGS__))
+#define smelt_swapaxes(...) smelt__here(smelt_swapaxes(__VA_ARGS__))
+#define smelt_flip(...) smelt__here(smelt_flip(__VA_ARGS__))
+#define smelt_slice(...) smelt__here(smelt_slice(__VA_ARGS__))
+#define smelt_broadcast_to(...) smelt__here(smelt_broadcast_to(__VA_ARGS__))
+#undef smelt_take
+#define smelt_take(x, indices, ...) \
+  smelt__here(smelt__apply2_x(smelt_take, x, indices, __VA_ARGS__))
+#undef smelt_take_along_axis
+#define smelt_take_along_axis(x, indices, ...) \
+  smelt__here(smelt__apply2_x(smelt_take_along_axis, x, indices, __VA_ARGS__))
+#define smelt_concat(...) smelt__here(smelt_concat(__VA_ARGS__))
+#define smelt_sum(...) smelt__here(smelt_sum(__VA_ARGS__))
+#define smelt_prod(...) smelt__here(smelt_prod(__VA_ARGS__))
+#define smelt_mean(...) smelt__here(smelt_mean(__VA_ARGS__))
+#define smelt_max(...) smelt__here(smelt_max(__VA_ARGS__))
+#define smelt_min(...) smelt__here(smelt_min(__VA_ARGS__))
+#define smelt_any(...) smelt__here(smelt_any(__VA_ARGS__))
+#define smelt_all(...) smelt__here(smelt_all(__VA_ARGS__))
+#define smelt_argmax(...) smelt__here(smelt_argmax(__VA_ARGS__))
+#define smelt_argmin(...) smelt__here(smelt_argmin(__VA_ARGS__))
+#define smelt_max_abs(...) smelt__here(smelt_max_abs(__VA_ARGS__))
+#define smelt_max_with_indices(...) smelt__here(smelt_max_with_indices(__VA_ARGS__))
+#define smelt_min_with_indices(...) smelt__here(smelt_min_with_indices(__VA_ARGS__))
+#define smelt_count_nonzero(...) smelt__here(smelt_count_nonzero(__VA_ARGS__))
+#define smelt_var(...) smelt__here(smelt_var(__VA_ARGS__))
+#define smelt_std(...) smelt__here(smelt_std(__VA_ARGS__))
+#define smelt_logsumexp(...) smelt__here(smelt_logsumexp(__VA_ARGS__))
+#define smelt_vector_norm(...) smelt__here(smelt_vector_norm(__VA_ARGS__))
+#define smelt_softmax(...) smelt__here(smelt_softmax(__VA_ARGS__))
+#define smelt_log_softmax(...) smelt__here(smelt_log_softmax(__VA_ARGS__))
+#define smelt_layer_norm(...) smelt__here(smelt_layer_norm(__VA_ARGS__))
+#define smelt_rms_norm(...) smelt__here(smelt_rms_norm(__VA_ARGS__))
+#define smelt_group_norm(...) smelt__here(smelt_group_norm(__VA_ARGS__))
+#define smelt_normalize(...) smelt__here(smelt_normalize(__VA_ARGS__))
+#undef smelt_cross_entropy
+#define smelt_cross_entropy(x, labels, ...) \
+  smelt__here(smelt__apply2_x(smelt_cross_entropy, x, labels, __VA_ARGS__))
+#endif
+
 #ifdef __cplusplus
 }
 #endif

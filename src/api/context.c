@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/leaks.h"
 #include "api/reference.h"
 #include "base/error.h"
 #include "base/os.h"
@@ -182,41 +183,13 @@ smelt_context *smelt_context_create(const smelt_context_desc *desc, smelt_error 
 
 /* --- Destruction -------------------------------------------------------------------------------- */
 
-static void describe_leaks_of(const sm_stream *s, const char **separator, sm_text *text) {
-  for (const sm_tensor *t = s->tensors; t; t = t->next) {
-    char shape[SM_SHAPE_TEXT];
-    if (!atomic_load(&t->refs)) continue;
-    sm_text_addf(text, "%st%" PRIu64 " %s made by %s", *separator, t->id,
-                 sm_shape_text(shape, t->dtype, &t->shape), t->origin);
-    *separator = ", ";
-  }
-}
-
-/* "2 references leaked: t5 f32[2,2] made by exp, t7 f32[3] made by from_host" */
-static smelt_status describe_leaks(const smelt_context *ctx, smelt_error *err) {
-  uint64_t n = sm_streams_references(&ctx->streams);
-  if (!n) return SMELT_OK;
-  sm_text text;
-  sm_text_init(&text, &ctx->allocator);
-  const char *separator = ": ";
-  for (const sm_stream *s = atomic_load(&ctx->streams.first); s; s = s->next)
-    describe_leaks_of(s, &separator, &text);
-  smelt_status status =
-      sm_error_set(err, SMELT_ERR_LEAK, "%" PRIu64 " reference%s leaked%s", n, n == 1 ? "" : "s", text.data);
-  sm_text_free(&text);
-  return status;
-}
-
 smelt_status smelt_context_destroy(smelt_context *ctx, smelt_error *err) {
   if (!ctx) return SMELT_OK;
   if (sm_thread_self()->inside) {
     return sm_error_set(err, SMELT_ERR_REENTRANT, "smelt_context_destroy was called from inside a callback");
   }
-  smelt_error leaks;
   sm_streams_close(&ctx->streams);
-  smelt_status status = describe_leaks(ctx, &leaks);
-  if (status != SMELT_OK && sm_log_on(&ctx->log, SM_LOG_MEMORY)) sm_log_line(&ctx->log, leaks.text);
-  if (status != SMELT_OK && err) *err = leaks;
+  smelt_status status = sm_leaks_report(ctx, err);
   sm_reference_forget(ctx, "context_destroy");
   sm_streams_free(&ctx->streams);
   sm_custom_free(&ctx->customs, &ctx->allocator);

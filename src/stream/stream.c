@@ -461,6 +461,15 @@ smelt_status sm_stream_look(sm_stream *s, void (*look)(void *user, const sm_segm
   return SMELT_OK;
 }
 
+smelt_status sm_stream_look_at_tensors(sm_stream *s, void (*look)(void *user, const sm_tensor *t), void *user,
+                                       smelt_error *err) {
+  sm_thread *self = sm_stream_enter(s);
+  if (!self) return refuse_reentry(err);
+  for (const sm_tensor *t = s->tensors; t; t = t->next) look(user, t);
+  sm_stream_leave(s, self);
+  return SMELT_OK;
+}
+
 smelt_status sm_stream_seed(sm_stream *s, uint64_t seed) {
   sm_thread *self = sm_stream_enter(s);
   if (!self) return refuse_reentry(NULL);

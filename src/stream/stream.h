@@ -96,6 +96,7 @@ typedef struct sm_tensor {
   sm_buffer *buffer;             /* READY */
   sm_cause *cause;               /* POISONED */
   const char *origin;            /* the operation or function that made it; static */
+  _Atomic(const char *) where;   /* it was called, if that is known; static */
   struct sm_tensor *prev, *next; /* all tensors of the stream */
   struct sm_tensor *link;        /* the one list of drops or aliases that it is in */
 } sm_tensor;
@@ -182,6 +183,9 @@ void sm_stream_await(sm_stream *s);
  * from inside a callback. */
 smelt_status sm_stream_look(sm_stream *s, void (*look)(void *user, const sm_segment *segment), void *user,
                             smelt_error *err);
+/* The same with all its tensors, the latest first. */
+smelt_status sm_stream_look_at_tensors(sm_stream *s, void (*look)(void *user, const sm_tensor *t), void *user,
+                                       smelt_error *err);
 /* Starts the random numbers over. */
 smelt_status sm_stream_seed(sm_stream *s, uint64_t seed);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stream/streams.h"
 
+#include "base/error.h"
 #include "stream/stream_tensor.h"
 
 /* --- The registry -------------------------------------------------------------------- */
@@ -222,6 +223,13 @@ void sm_streams_free(sm_streams *set) {
     sm_stream_free(s);
     sm_free(set->allocator, s, sizeof *s);
   }
+}
+
+smelt_status sm_streams_look(sm_streams *set, void (*look)(void *user, const sm_tensor *t), void *user,
+                             smelt_error *err) {
+  for (sm_stream *s = atomic_load(&set->first); s; s = s->next)
+    SM_TRY(sm_stream_look_at_tensors(s, look, user, err));
+  return SMELT_OK;
 }
 
 uint64_t sm_streams_operations(const sm_streams *set) {

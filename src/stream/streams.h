@@ -59,6 +59,10 @@ uint64_t sm_streams_operations(const sm_streams *set);
 /* References to tensors of the set. */
 void sm_streams_count_references(sm_streams *set, uint64_t change);
 uint64_t sm_streams_references(const sm_streams *set);
+/* Shows every tensor, dead ones too, of one stream after the other, while nobody changes that.
+ * ERR_REENTRANT from inside a callback. */
+smelt_status sm_streams_look(sm_streams *set, void (*look)(void *user, const sm_tensor *t), void *user,
+                             smelt_error *err);
 
 /* Counts a misuse for `owner` if a living set belongs to it, and says where to report
  * it; otherwise the log is off. */

@@ -20,6 +20,7 @@ int main(void) {
   PRINT(smelt_explained_edge);
   PRINT(smelt_explained_kernel);
   PRINT(smelt_explained_operation);
+  PRINT(smelt_leak);
   PRINT(smelt_op_desc);
   PRINT(smelt_op_info);
   PRINT(smelt_range);

@@ -75,7 +75,8 @@ render_console() {
 
 run_program() { # of `block`; what it prints is left in the folder
   printf '%s\n' "${block[@]}" >"$folder/program.c"
-  "$cc" -std=c11 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -Iinclude -Isrc "$folder/program.c" \
+  "$cc" -std=c11 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -Iinclude -Isrc \
+    -fmacro-prefix-map="$folder/=" "$folder/program.c" \
     "${libraries[@]}" -lm -pthread -o "$folder/program" >&2 || return
   (cd "$folder" && ./program) >"$folder/printed" 2>&1 && return
   echo "the program fails:" >&2 && cat "$folder/printed" >&2

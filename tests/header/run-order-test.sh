@@ -39,6 +39,8 @@ try() {
 try "gcc, C11" gcc "-std=c11" "$c_sources" "$@"
 try "clang, C11" clang "-std=c11" "$c_sources" "$@"
 try "gcc, C11, no statement expressions" gcc "-std=c11 -DSMELT_NO_STATEMENT_EXPRESSIONS" "$c_sources" "$@"
+try "gcc, C11, with places" gcc "-std=c11 -DSMELT_DEBUG" "$c_sources" "$@"
 try "g++, C++17" g++ "-std=c++17" "$cpp_sources" "$@"
 try "clang++, C++17" clang++ "-std=c++17" "$cpp_sources" "$@"
+try "g++, C++17, with places" g++ "-std=c++17 -DSMELT_DEBUG" "$cpp_sources" "$@"
 exit $status

@@ -222,7 +222,7 @@ TEST(misuses_are_logged) {
   CHECK_STR(line, "[memory] smelt_drop: t1 (made by from_host) was dropped before");
   CHECK(number(ctx, 1) != NULL);
   CHECK_STATUS(smelt_context_destroy(ctx, NULL), SMELT_ERR_LEAK);
-  CHECK_STR(line, "1 reference leaked: t2 f32[] made by from_host");
+  CHECK_STR(line, "[memory] leaked: t2 f32[], 4 bytes, 1 reference, made by from_host");
 }
 
 /* --- Many references ---------------------------------------------------------------------------- */

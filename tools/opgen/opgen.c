@@ -248,7 +248,13 @@ static const char header_head[] =
     "extern \"C\" {\n"
     "#endif\n";
 
+static const char places[] =
+    "\n"
+    "/* With SMELT_DEBUG each call tells where it is (places.h). */\n"
+    "#ifdef SMELT_DEBUG\n";
+
 static const char header_tail[] =
+    "#endif\n"
     "\n"
     "#ifdef __cplusplus\n"
     "}\n"
@@ -279,14 +285,24 @@ static void put_prototype(FILE *out, const sm_op_row *op) {
   fputs(");\n", out);
 }
 
-static void put_macro(FILE *out, const sm_op_row *op) {
+/* The expansion begins with `before` and ends with `after`. */
+static void put_macro(FILE *out, const sm_op_row *op, const char *before, const char *after) {
   fprintf(out, "#define smelt_%s(", op->name);
   put_macro_parameters(out, op, "...");
   fputs(op->attrs ? ") \\\n  " : ") ", out);
-  fprintf(out, "smelt__apply%d%s%s(smelt_%s, ", n_operands(op), op->attrs ? "_" : "",
+  fprintf(out, "%ssmelt__apply%d%s%s(smelt_%s, ", before, n_operands(op), op->attrs ? "_" : "",
           op->attrs ? op->attrs : "", op->name);
   put_macro_parameters(out, op, "__VA_ARGS__");
-  fputs(")\n", out);
+  fprintf(out, ")%s\n", after);
+}
+
+static void put_place(FILE *out, const sm_op_row *op) {
+  if (has_macro(op)) {
+    fprintf(out, "#undef smelt_%s\n", op->name);
+    put_macro(out, op, "smelt__here(", ")");
+  } else {
+    fprintf(out, "#define smelt_%s(...) smelt__here(smelt_%s(__VA_ARGS__))\n", op->name, op->name);
+  }
 }
 
 static void put_alias(FILE *out, const sm_op_row *op) {
@@ -304,9 +320,11 @@ static void write_header(FILE *out) {
     fputc('\n', out);
     put_comment(out, op);
     put_prototype(out, op);
-    if (has_macro(op)) put_macro(out, op);
+    if (has_macro(op)) put_macro(out, op, "", "");
     put_alias(out, op);
   }
+  fputs(places, out);
+  for (size_t i = 0; i < N_ROWS; i++) put_place(out, &rows[i].op);
   fputs(header_tail, out);
 }
 
