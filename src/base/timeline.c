@@ -192,8 +192,8 @@ static void add_thread(sm_timeline *t, sm_text *text, int64_t thread) {
   sm_text_add(text, ",\n");
 }
 
-void sm_timeline_add(sm_timeline *t, sm_span span, const sm_fact *facts, size_t n) {
-  if (!t || t->process != sm_thread_process()) return;
+void sm_timeline_write(sm_timeline *t, sm_span span, const sm_fact *facts, size_t n) {
+  if (t->process != sm_thread_process()) return;
   sm_text text;
   int64_t end = sm_os_now();
   if (!span.thread) span.thread = sm_os_thread();

@@ -37,8 +37,12 @@ typedef struct sm_fact {
   const char *text; /* instead of the number; NULL */
 } sm_fact;
 
-/* An event that ends now. */
-void sm_timeline_add(sm_timeline *t, sm_span span, const sm_fact *facts, size_t n);
+void sm_timeline_write(sm_timeline *t, sm_span span, const sm_fact *facts, size_t n);
+
+/* An event that ends now; nothing where there is no timeline. */
+static inline void sm_timeline_add(const sm_log *log, sm_span span, const sm_fact *facts, size_t n) {
+  if (log->timeline) sm_timeline_write(log->timeline, span, facts, n);
+}
 
 /* When a span begins; 0 where there is no timeline. */
 static inline int64_t sm_timeline_begin(const sm_log *log) { return log->timeline ? sm_os_now() : 0; }

@@ -267,7 +267,7 @@ static smelt_status find_or_make_plan(sm_fused_executor *e, sm_job *job, fused_p
   }
   sm_span span = {.category = "plan", .name = kept ? "plan found" : "plan made", .begin = begin};
   sm_fact fact = {.name = "kernels", .number = (uint64_t)(*out)->plan.n_clusters};
-  sm_timeline_add(e->env.log->timeline, span, &fact, 1);
+  sm_timeline_add(e->env.log, span, &fact, 1);
   return SMELT_OK;
 }
 

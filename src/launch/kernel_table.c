@@ -88,7 +88,7 @@ static smelt_status make(sm_kernel_table *table, sm_kir_kernel *ir, bool interpr
   SM_TRY((interpreted ? driver->interpret : driver->compile)(table->device, ir, &entry->kernel, err));
   sm_count(&table->counters->kernels_compiled, 1);
   sm_span span = {.category = "compile", .name = entry->name, .begin = begin};
-  sm_timeline_add(table->log->timeline, span, &(sm_fact){.name = "interpreted", .number = interpreted}, 1);
+  sm_timeline_add(table->log, span, &(sm_fact){.name = "interpreted", .number = interpreted}, 1);
   return SMELT_OK;
 }
 

@@ -35,5 +35,5 @@ void sm_report_time(const sm_log *log, const sm_launch_report *report, int64_t b
                            {.name = "written", .number = report->written},
                            {.name = "interpreted", .number = report->interpreted}};
   sm_span span = {.category = "launch", .name = report->kernel, .begin = begin};
-  sm_timeline_add(log->timeline, span, facts, sizeof facts / sizeof facts[0]);
+  sm_timeline_add(log, span, facts, sizeof facts / sizeof facts[0]);
 }

@@ -10,21 +10,14 @@
 
 /* --- Detaching: with the lock --------------------------------------------------------- */
 
-void sm_segment_mark_live(sm_stream *s) {
+/* What is alive now is to be computed, and so are drops by others that come too late. */
+void sm_segment_mark_live(sm_stream *s, bool scheduled) {
   for (size_t v = 0; v < s->segment.values.len; v++) {
     sm_value *value = &s->segment.values.items[v];
-    const sm_tensor *t = value->tensor;
+    sm_tensor *t = value->tensor;
     value->live = t && !t->dead;
-  }
-}
-
-/* What is alive now is to be computed, and so are drops by others that come too late. */
-static void schedule_live(sm_stream *s) {
-  sm_segment_mark_live(s);
-  for (size_t v = 0; v < s->segment.values.len; v++) {
-    const sm_value *value = &s->segment.values.items[v];
-    if (value->producer != SM_NO_OP && value->live)
-      atomic_store_explicit(&((sm_tensor *)value->tensor)->state, SM_SCHEDULED, memory_order_relaxed);
+    if (scheduled && value->producer != SM_NO_OP && value->live)
+      atomic_store_explicit(&t->state, SM_SCHEDULED, memory_order_relaxed);
   }
 }
 
@@ -32,7 +25,7 @@ static void schedule_live(sm_stream *s) {
 static void add_times(const sm_stream *s, const sm_segment *segment, sm_span span) {
   const sm_fact facts[] = {{.name = "operations", .number = segment->ops.len},
                            {.name = "stream", .number = s->number}};
-  sm_timeline_add(s->set->log->timeline, span, facts, sizeof facts / sizeof facts[0]);
+  sm_timeline_add(s->set->log, span, facts, sizeof facts / sizeof facts[0]);
 }
 
 /* The segment becomes the job's, and the one of the last job, which is empty, the
@@ -41,7 +34,7 @@ static void detach(sm_stream *s) {
   sm_segment next = s->job_segment;
   if (s->segment.ops.len)
     add_times(s, &s->segment, (sm_span){"record", "record a segment", s->since, s->recorder});
-  schedule_live(s);
+  sm_segment_mark_live(s, true);
   s->job_segment = s->segment;
   s->segment = next;
   s->job_segment.arena.allocator = s->set->allocator;

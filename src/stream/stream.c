@@ -455,7 +455,7 @@ smelt_status sm_stream_look(sm_stream *s, void (*look)(void *user, const sm_segm
                             smelt_error *err) {
   sm_thread *self = sm_stream_enter(s);
   if (!self) return refuse_reentry(err);
-  sm_segment_mark_live(s);
+  sm_segment_mark_live(s, false);
   look(user, &s->segment);
   sm_stream_leave(s, self);
   return SMELT_OK;

@@ -41,8 +41,9 @@ static inline bool sm_tensor_in_segment(const sm_tensor *t) { return t->epoch ==
  * results, frees its dead tensors and starts the next one. Gives the lock back
  * meanwhile. */
 void sm_segment_end(sm_stream *s, uint64_t epoch);
-/* Marks the values of the current segment that are alive now. */
-void sm_segment_mark_live(sm_stream *s);
+/* Marks the values of the current segment that are alive now; if it is about to end those that
+ * it makes are SCHEDULED. */
+void sm_segment_mark_live(sm_stream *s, bool scheduled);
 /* Waits until no job runs. Gives the lock back meanwhile. */
 void sm_job_await(sm_stream *s);
 
