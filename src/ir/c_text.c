@@ -139,6 +139,9 @@ void sm_c_text_attribute(sm_text *text, char letter, const smelt_attrs *a) {
       add_ranges(text, a);
       sm_text_addf(text, ", %zu", a->n_ranges);
       break;
+    case 'g':
+      add_i64(text, a->groups);
+      break;
     case 'c':
     case 'n':
     case 'e':
@@ -151,7 +154,6 @@ void sm_c_text_attribute(sm_text *text, char letter, const smelt_attrs *a) {
   }
 }
 
-/* All of them, for smelt_call. */
 void sm_c_text_attrs(sm_text *text, const smelt_attrs *a) {
   sm_text_add(text, "&(smelt_attrs){sizeof(smelt_attrs), ");
   sm_c_text_dtype(text, a->dtype);
@@ -163,5 +165,6 @@ void sm_c_text_attrs(sm_text *text, const smelt_attrs *a) {
   add_ranges(text, a);
   sm_text_addf(text, ", %zu, %s, ", a->n_ranges, a->keepdims ? "true" : "false");
   sm_c_text_element(text, SMELT_F64, &a->number);
-  sm_text_add(text, "}");
+  sm_text_add(text, ", ");
+  add_i64(text, a->groups);
 }

@@ -15,8 +15,8 @@ void sm_c_text_element(sm_text *text, smelt_dtype dtype, const void *element);
 void sm_c_text_scalar(sm_text *text, sm_scalar s);
 /* "(int64_t[]){2, 3}", "NULL" if there is no axis. */
 void sm_c_text_dims(sm_text *text, int rank, const int64_t *dims);
-/* An attribute as arguments of an operation's function; all of them as that of
- * smelt_call. */
+/* An attribute as arguments of an operation's function; all of them as the beginning of
+ * smelt_call's argument, up to the place of the second result, which only callers know. */
 void sm_c_text_attribute(sm_text *text, char letter, const smelt_attrs *a);
 void sm_c_text_attrs(sm_text *text, const smelt_attrs *a);
 

@@ -28,6 +28,11 @@ static void add_name(const writer *w, uint32_t name) {
   sm_text_addf(w->text, "%s%s", s, plain ? "" : "_");
 }
 
+static void add_variable(const writer *w, uint32_t name) {
+  sm_text_add(w->text, "  smelt_tensor *");
+  add_name(w, name);
+}
+
 /* --- Calls ----------------------------------------------------------------------------------- */
 
 static void add_operand(const writer *w, const sm_smt_operand *o) {
@@ -49,6 +54,12 @@ static bool fits_function(const sm_smt_stmt *s) {
   return !sm_op_takes_list(row) && sm_op_takes(row, (int)s->n_operands) && axes;
 }
 
+/* Where the second result goes. */
+static void add_second(const writer *w, const sm_smt_stmt *s) {
+  sm_text_add(w->text, s->has_second ? "&" : "NULL");
+  if (s->has_second) add_name(w, s->second);
+}
+
 static void add_function_call(const writer *w, const sm_smt_stmt *s) {
   const sm_op_row *row = sm_op_row_of(s->code);
   const char *separator = "";
@@ -60,14 +71,14 @@ static void add_function_call(const writer *w, const sm_smt_stmt *s) {
   }
   for (const char *letter = row->attrs ? row->attrs : ""; *letter; letter++, separator = ", ") {
     sm_text_add(w->text, separator);
-    sm_c_text_attribute(w->text, *letter, &s->attrs);
+    if (*letter == 'i') add_second(w, s);
+    else sm_c_text_attribute(w->text, *letter, &s->attrs);
   }
   sm_text_add(w->text, ");\n");
 }
 
 static void add_list(const writer *w, const sm_smt_stmt *s) {
-  sm_text_add(w->text, "  smelt_tensor *");
-  add_name(w, s->name);
+  add_variable(w, s->name);
   sm_text_addf(w->text, "_of[%zu] = {NULL};\n", s->n_operands ? s->n_operands : 1);
   for (size_t i = 0; i < s->n_operands; i++) {
     sm_text_add(w->text, "  ");
@@ -83,20 +94,23 @@ static void add_general_call(const writer *w, const sm_smt_stmt *s) {
   add_name(w, s->name);
   sm_text_addf(w->text, "_of, %zu, ", s->n_operands);
   sm_c_text_attrs(w->text, &s->attrs);
-  sm_text_add(w->text, ");\n");
+  sm_text_add(w->text, ", ");
+  add_second(w, s);
+  sm_text_add(w->text, "});\n");
 }
 
 static void add_call(const writer *w, const sm_smt_stmt *s) {
   bool function = fits_function(s);
+  if (s->has_second) add_variable(w, s->second), sm_text_add(w->text, " = NULL;\n");
   if (!function) add_list(w, s);
-  sm_text_add(w->text, "  smelt_tensor *");
-  add_name(w, s->name);
+  add_variable(w, s->name);
   if (function) add_function_call(w, s);
   else add_general_call(w, s);
   for (size_t i = 0; i < s->n_operands; i++) {
     if (s->operands[i].use == SM_SMT_TAKE) w->held[s->operands[i].name] = false;
   }
   w->held[s->name] = true;
+  if (s->has_second) w->held[s->second] = true;
 }
 
 /* --- Inputs ------------------------------------------------------------------------------------ */
@@ -140,8 +154,7 @@ static void add_source(const writer *w, const sm_smt_stmt *s) {
 
 static void add_input(const writer *w, const sm_smt_stmt *s) {
   if (s->data.fill == SM_SMT_LIST && s->data.n) add_elements(w, s);
-  sm_text_add(w->text, "  smelt_tensor *");
-  add_name(w, s->name);
+  add_variable(w, s->name);
   add_source(w, s);
   w->held[s->name] = true;
 }
