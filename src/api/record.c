@@ -56,8 +56,7 @@ static smelt_status fold(const taken_call *call, sm_scalar *out, smelt_error *er
     operands[i] = (sm_call_operand){.is_scalar = true, .scalar = call->targets[i].scalar};
   }
   SM_TRY(sm_infer(call->row, operands, call->n, NULL, &inferred, err));
-  SM_TRY(
-      sm_expr_compile(call->row->expr, inferred.operand, call->n, inferred.dtype, &expr, err));
+  SM_TRY(sm_expr_compile(call->row->expr, inferred.operand, call->n, inferred.dtype, &expr, err));
   fold_steps(&expr, &inferred, &result);
   *out = sm_scalar_of(inferred.dtype, &result);
   return SMELT_OK;
@@ -219,8 +218,8 @@ static bool take_operands(taken_call *call, smelt_tensor *const *operands, int n
   return n > 0 && scalars == n;
 }
 
-static smelt_tensor *record_call(smelt_context *ctx, const sm_op_row *row, smelt_tensor *const *operands, int n,
-                                 const smelt_attrs *attrs) {
+static smelt_tensor *record_call(smelt_context *ctx, const sm_op_row *row, smelt_tensor *const *operands,
+                                 int n, const smelt_attrs *attrs) {
   taken_call call = {.row = row, .attrs = attrs};
   sm_cause *poison;
   bool only_scalars = take_operands(&call, operands, n, &poison);

@@ -113,9 +113,7 @@ static sm_reason check_records(const sm_candidate *candidate, bool spreads) {
   return tasks <= SM_REDUCE_TASKS ? SM_REASON_NONE : SM_REASON_OPS;
 }
 
-static bool takes(const sm_op *op) {
-  return sm_is_reduction(op) || op->row->class == SM_CLASS_ELEMENTWISE;
-}
+static bool takes(const sm_op *op) { return sm_is_reduction(op) || op->row->class == SM_CLASS_ELEMENTWISE; }
 
 static sm_fit fit(const sm_candidate *candidate, const sm_limits *limits, bool spreads) {
   for (int i = 0; i < candidate->n_ops; i++) {

@@ -25,9 +25,7 @@ typedef struct sm_reduce_records {
 
 sm_reduce_records sm_reduce_records_of(const sm_segment *segment, const uint32_t *ops, int n);
 
-static inline bool sm_is_reduction(const sm_op *op) {
-  return op->row->class == SM_CLASS_REDUCE;
-}
+static inline bool sm_is_reduction(const sm_op *op) { return op->row->class == SM_CLASS_REDUCE; }
 
 bool sm_reduces_axis(const sm_op *reduction, int axis);
 

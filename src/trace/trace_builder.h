@@ -60,9 +60,7 @@ static inline smelt_dtype sm_trace_dtype_of(const sm_block *block, int32_t local
   return block->steps.items[local].dtype;
 }
 
-static inline bool sm_trace_concatenates(const sm_op *op) {
-  return op->row->shape == SM_SHAPE_CONCAT;
-}
+static inline bool sm_trace_concatenates(const sm_op *op) { return op->row->shape == SM_SHAPE_CONCAT; }
 
 static inline bool sm_trace_selects(const sm_op *op) {
   return op->row->class == SM_CLASS_SELECT && !sm_trace_concatenates(op);

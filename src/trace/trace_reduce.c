@@ -25,8 +25,7 @@ static int32_t add_task(sm_trace_builder *b, const sm_op *op) {
   if (local != SM_NO_LOCAL && sm_trace_dtype_of(elements, local) != working)
     local = sm_trace_cast(b, elements, local, working);
   if (local == SM_NO_LOCAL) return SM_NO_LOCAL;
-  sm_trace_task task = {op->row->reduction, working, local,
-                        elements->steps.items[local].pass};
+  sm_trace_task task = {op->row->reduction, working, local, elements->steps.items[local].pass};
   return number_task(b, &task);
 }
 
