@@ -172,9 +172,11 @@ void sm_buffer_drop(sm_buffer *buffer);
 /* Waits until what was launched on the device is done. */
 smelt_status sm_device_wait(sm_device *device, smelt_error *err);
 
-/* Whether whoever holds this reference may write the memory: it is nobody else's. */
+/* Whether whoever holds this reference may write the memory: it is nobody else's. A copy
+ * of the user's memory is not written either: the user would not get that back before the
+ * result is gone. */
 static inline bool sm_buffer_is_unique(const sm_buffer *buffer) {
-  return !buffer->borrowed && atomic_load(&buffer->refs) == 1;
+  return !buffer->borrowed && !buffer->free_fn && atomic_load(&buffer->refs) == 1;
 }
 
 #endif

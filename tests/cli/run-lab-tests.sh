@@ -398,6 +398,7 @@ failed_launch() { # failed_launch ELEMENTS
   (($1 > 0)) || return 0
   echo '--- let bad = failing(a)'
   failure "$1" SMELT_ERR_LAUNCH "$text" "\
+  [block] 1 op(s): Custom(F32, failing)
   [block] 2 op(s): NumericFloat(F32, AddScalar), NumericFloat(F32, MulScalar)
 $(launch_line "$1" 1 mul_scalar)
   [poison] t2: $text"

@@ -68,15 +68,14 @@ TEST(other_sizes_and_dtypes_have_memory_of_their_own) {
 
 static void freed(void *flag) { *(bool *)flag = true; }
 
-/* A device with memory of its own may write over its copy. */
+/* Nor is the copy of it on a device that has memory of its own. */
 TEST(borrowed_memory_is_never_written) {
   smelt_context *ctx = open_context();
   float values[4] = {1, 2, 3, 4};
   bool gone = false;
   smelt_tensor *x = smelt_wrap(ctx, SMELT_F32, DIMS(4), values, freed, &gone);
-  bool copied = counters_of(ctx).live_bytes > 0;
   smelt_tensor *y = smelt_mul(x, 3.0);
-  CHECK_I64(writes_of(ctx), copied);
+  CHECK_I64(writes_of(ctx), 0);
   check_line(y, 4, 3, 0);
   for (int i = 0; i < 4; i++) CHECK_F64(values[i], i + 1);
   CHECK(gone);
