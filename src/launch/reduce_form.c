@@ -51,12 +51,12 @@ static int choose_vector(const sm_reduce_task *tasks, int n_tasks, const sm_prof
   return profile->vector_bytes < size ? 1 : profile->vector_bytes / size;
 }
 
-/* Leaves of an item's counter. Lengths that differ little share a kernel. */
+/* Leaves of an item's counter, of nothing one. Lengths that differ little share a kernel. */
 static int choose_levels(const sm_reduce_form *form, const sm_reduce_extents *extents) {
   int64_t blocks = round_up(extents->reduced, SM_TREE_BLOCK), leaves = blocks * SM_TREE_LANES;
   if (form->stage == SM_REDUCE_PARTIAL && blocks > form->group) leaves = (int64_t)form->group * SM_TREE_LANES;
   if (form->stage == SM_REDUCE_COMBINE) leaves = groups_of(form, extents);
-  int levels = bit_length(leaves);
+  int levels = leaves ? bit_length(leaves) : 1;
   return levels + levels % 2;
 }
 

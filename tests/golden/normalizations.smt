@@ -62,3 +62,10 @@ ca = input f32[3,3] {0, 0, 0, 1000, 0, -1000, 1, 2, 3}
 cb = input i32[3] {1, 2, -1}
 cc = cross_entropy(ca, cb, axis=1)
 expect cc f32[3] {1.0986123, 2000.0, 0.40760596} ulp 4
+# of nothing: means are NaN, and what they are taken from stays empty
+none = input f32[0,3] {}
+mean_0 = mean(&none, axis=[0], keepdims=true)
+apart = subtract(none, mean_0)
+mean_1 = mean(&apart, axis=[0], keepdims=true)
+expect apart f32[0,3] {}
+expect mean_1 f32[1,3] {nan, nan, nan}
