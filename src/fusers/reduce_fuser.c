@@ -24,8 +24,9 @@ typedef struct check {
   const sm_candidate *candidate;
   sm_reduce_records records;
   sm_reduce_space spaces[MOST_RECORDS];
-  bool spreads; /* elements may need results */
-  bool ordered; /* elements come in row-major order */
+  bool used[MOST_RECORDS]; /* by records that have places among the results */
+  bool spreads;            /* elements may need results */
+  bool ordered;            /* elements come in row-major order */
 } check;
 
 static const sm_op *record(const sm_candidate *c, int i) { return &c->segment->ops.items[c->ops[i]]; }
@@ -99,6 +100,36 @@ static bool fits_record(check *c, int i) {
   return fits_shape(c, i) && fits_operands(c, i);
 }
 
+/* Whether a reduction, or what is behind one, has that rank, and so the shape of results. */
+static bool has_result_of_rank(const check *c, int rank) {
+  for (int i = 0; i < c->candidate->n_ops; i++) {
+    bool results = c->spaces[i] == SM_SPACE_RESULTS;
+    if (results && value_at(c->candidate, record(c->candidate, i)->out)->shape.rank == rank) return true;
+  }
+  return false;
+}
+
+static void mark_used(check *c, const sm_op *op) {
+  for (int k = 0; k < op->n_operands && !sm_is_reduction(op); k++) {
+    int from = op->operands[k].is_scalar ? -1 : sm_reduce_position(&c->records, op->operands[k].use.value);
+    if (from >= 0) c->used[from] = true;
+  }
+}
+
+/* A plan holds wherever the same shapes are equal (ir/relative.h), so what is aside is among
+ * the results only if it has the shape of one or is broadcast to one: [5] beside [5, 1], which
+ * has nothing to do with it, may be [9] the next time. */
+static bool are_tied(check *c) {
+  for (int i = c->candidate->n_ops - 1; i >= 0; i--) {
+    const sm_op *op = record(c->candidate, i);
+    if (c->spaces[i] == SM_SPACE_ELEMENTS) continue;
+    bool aside = c->spaces[i] == SM_SPACE_ASIDE && !c->used[i];
+    if (aside && !has_result_of_rank(c, value_at(c->candidate, op->out)->shape.rank)) return false;
+    mark_used(c, op);
+  }
+  return true;
+}
+
 static sm_reason check_records(const sm_candidate *candidate, bool spreads) {
   check c = {.candidate = candidate,
              .records = sm_reduce_records_of(candidate->segment, candidate->ops, candidate->n_ops),
@@ -110,6 +141,7 @@ static sm_reason check_records(const sm_candidate *candidate, bool spreads) {
     if (!fits_record(&c, i)) return SM_REASON_SHAPE;
     tasks += sm_is_reduction(record(candidate, i));
   }
+  if (!are_tied(&c)) return SM_REASON_SHAPE;
   return tasks <= SM_REDUCE_TASKS ? SM_REASON_NONE : SM_REASON_OPS;
 }
 

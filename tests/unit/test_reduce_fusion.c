@@ -226,5 +226,43 @@ TEST(whole_blocks_and_others_in_one_context) {
   }
 }
 
+/* The roots of n squares and five sums, computed together. */
+static void check_roots_beside_sums(smelt_context *ctx, int64_t n, bool keepdims) {
+  enum { SUMS = 5, MOST = 9 };
+  double squares[MOST], roots[MOST];
+  for (int i = 0; i < MOST; i++) squares[i] = i * i;
+  smelt_tensor *x = smelt_from_host(ctx, SMELT_F64, keepdims ? 1 : 2, (int64_t[]){n, 1}, squares);
+  smelt_tensor *sum = smelt_sum(filled(ctx, DIMS(SUMS, 20), 1), (int[]){1}, 1, keepdims, SMELT_DTYPE_NONE);
+  smelt_tensor *root = smelt_sqrt(x);
+  CHECK_STATUS(smelt_eval((const smelt_tensor *[]){sum, root}, 2, NULL), SMELT_OK);
+  CHECK_STATUS(smelt_into_host(root, SMELT_F64, roots, (size_t)n * sizeof *roots, NULL), SMELT_OK);
+  for (int i = 0; i < n; i++) CHECK_F64(roots[i], i);
+  smelt_drop(sum);
+}
+
+/* [5] is the shape of the results [5, 1] by chance: the plan is also one for [9]. */
+TEST(results_of_another_rank_beside) {
+  for (int keepdims = 0; keepdims < 2; keepdims++) {
+    smelt_context *ctx = open_context();
+    check_roots_beside_sums(ctx, 5, keepdims);
+    check_roots_beside_sums(ctx, 9, keepdims);
+    check_roots_beside_sums(ctx, 3, keepdims);
+    close_context(ctx);
+  }
+}
+
+/* [C] that is broadcast to the means [1, C] is in their kernel. */
+TEST(a_row_of_lower_rank_before_results) {
+  smelt_context *ctx = open_context();
+  uint64_t before = counters_of(ctx).launches;
+  smelt_tensor *mean = smelt_mean(matrix(ctx, 1), (int[]){0}, 1, true);
+  smelt_tensor *y = smelt_add(mean, smelt_exp(filled(ctx, DIMS(C), 2)));
+  CHECK_STATUS(smelt_eval((const smelt_tensor *[]){y}, 1, NULL), SMELT_OK);
+  CHECK_I64(counters_of(ctx).launches - before, 1);
+  smelt_drop(y);
+  close_context(ctx);
+}
+
 TEST_MAIN(CASE(launches_bytes_and_values), CASE(values_without_fusion), CASE(values_of_the_interpreter),
-          CASE(lengths_are_not_identity), CASE(whole_blocks_and_others_in_one_context))
+          CASE(lengths_are_not_identity), CASE(whole_blocks_and_others_in_one_context),
+          CASE(results_of_another_rank_beside), CASE(a_row_of_lower_rank_before_results))
