@@ -44,7 +44,7 @@ typedef smelt_status smelt_array_fn(void *user, const smelt_array *operands, siz
  * stay compatible. It has either an expression or both functions. */
 typedef struct smelt_op_desc {
   size_t size;            /* sizeof(smelt_op_desc) */
-  const char *name;       /* letters a-z, digits and _, 32 at most */
+  const char *name;       /* a letter a-z, then letters, digits and _, 32 at most */
   size_t n_operands;      /* 1 to 3 of an expression, 0 to 8 of a kernel */
   const char *expression; /* of the operands x, y, z: "mul(x, sigmoid(x))" */
   smelt_array_fn *shape;

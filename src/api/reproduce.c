@@ -123,6 +123,7 @@ smelt_status smelt_reproduce(smelt_context *ctx, const char *path, smelt_error *
 /* The two files of a job. */
 typedef struct files {
   sm_text smt, c;
+  bool in_c;           /* C has all that is in the segment */
   smelt_status status; /* of writing them */
   smelt_error err;
 } files;
@@ -141,7 +142,9 @@ static void write_files(const smelt_context *ctx, const sm_job *job, files *f) {
   print_segment(&w, job->segment);
   bool named = !f->smt.failed && !f->c.failed;
   f->status = named ? save(f->smt.data, &w.text, &f->err) : sm_error_memory(&f->err, "a reproducer");
-  if (f->status == SMELT_OK) f->status = save_as_c(f->c.data, &w.text, &f->err);
+  smelt_status c = f->status == SMELT_OK ? save_as_c(f->c.data, &w.text, &f->err) : f->status;
+  f->in_c = c == SMELT_OK;
+  if (c != SMELT_ERR_FORMAT) f->status = c; /* a form that C has not: of a custom operation */
   sm_text_free(&w.text);
 }
 
@@ -175,7 +178,9 @@ static void log_files(const smelt_context *ctx, const files *f) {
   if (!sm_log_on(&ctx->log, SM_LOG_POISON)) return;
   sm_text line;
   sm_text_init(&line, &sm_malloc_allocator);
-  if (f->status == SMELT_OK) sm_text_addf(&line, "[poison] reproducers: %s, %s", f->smt.data, f->c.data);
+  if (f->status == SMELT_OK)
+    sm_text_addf(&line, "[poison] reproducers: %s%s%s", f->smt.data, f->in_c ? ", " : "",
+                 f->in_c ? f->c.data : "");
   else sm_text_addf(&line, "[poison] no reproducer: %s", f->err.text);
   sm_log_text(&ctx->log, &line);
 }

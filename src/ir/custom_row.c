@@ -65,8 +65,10 @@ smelt_status sm_custom_row_expression(const char *name, size_t n_operands, const
   test.result = SM_DTYPE_BOOL;
   out->accepts = accepted(out);
   test.accepts = accepted(&test);
-  /* Of bools both are the same: what tests accepts other dtypes too. */
-  if (__builtin_popcount(test.accepts) > __builtin_popcount(out->accepts)) *out = test;
+  /* What computes numbers is no test, though a number can be read as true. Of bools both are
+   * the same: what tests accepts other dtypes too. */
+  bool of_bools = !(out->accepts & ~SM_BOOLEAN);
+  if (of_bools && __builtin_popcount(test.accepts) > __builtin_popcount(out->accepts)) *out = test;
   if (out->accepts) return SMELT_OK;
   smelt_error cause;
   (void)compile(out, SMELT_F32, &cause);

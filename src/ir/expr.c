@@ -114,7 +114,7 @@ static parsed narrow(compiler *c, parsed p) {
       c->out->n_steps = 0;
       return (parsed){.arg = last->args[0]};
     }
-    if (converts(last->kop)) {
+    if (converts(last->kop) && sm_kop_eval(last->kop, last->args[0].dtype, c->result)) {
       last->dtype = p.arg.dtype = c->result;
       return p;
     }

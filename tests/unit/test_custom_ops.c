@@ -174,6 +174,31 @@ TEST(dtypes_of_expressions) {
   close_context(ctx);
 }
 
+/* Numbers can be read as bools; that makes no test of them. */
+TEST(expressions_of_literals_are_numbers) {
+  for (int d = 0; d < N_DEVICES; d++) {
+    smelt_context *ctx = open_device(devices[d]);
+    add(ctx, expression("side", 1, "select(lt(x, 0), -1, 1)"));
+    add(ctx, expression("tenth", 1, "select(lt(x, 0), 0.1, 1)"));
+    smelt_tensor *side = call1("side", number(ctx, -2));
+    CHECK_I64(smelt_dtype_of(side), SMELT_F32);
+    CHECK_F64(value_of(side), -1);
+    CHECK_F64(value_of(call1("tenth", number(ctx, -2))), 0.1F);
+    close_context(ctx);
+  }
+}
+
+/* A conversion gives a half at once only where there is such a one. */
+TEST(bits_are_those_of_the_f32_before_a_half) {
+  for (int d = 0; d < N_DEVICES; d++) {
+    smelt_context *ctx = open_device(devices[d]);
+    add(ctx, expression("bits", 1, "bitcast(x)"));
+    CHECK_F64(value_of(smelt_astype(call1("bits", smelt_astype(number(ctx, 1.5F), SMELT_F16)), SMELT_F32)),
+              1.5);
+    close_context(ctx);
+  }
+}
+
 TEST(expressions_fuse) {
   smelt_context *ctx = open_context();
   add(ctx, expression("square_plus", 2, "add(mul(x, x), y)"));
@@ -458,9 +483,10 @@ TEST(of_two_threads_one_registers_a_name) {
 
 TEST_MAIN(CASE(wrong_descriptions), CASE(a_name_is_for_one_operation_of_one_context),
           CASE(devices_without_host_kernels), CASE(expressions_are_like_other_operations),
-          CASE(dtypes_of_expressions), CASE(expressions_fuse), CASE(expressions_are_rounded_once),
-          CASE(kernels_run_when_a_value_is_needed), CASE(operands_that_are_views),
-          CASE(eight_operands_of_any_dtype), CASE(kernels_without_operands),
+          CASE(dtypes_of_expressions), CASE(expressions_of_literals_are_numbers),
+          CASE(bits_are_those_of_the_f32_before_a_half), CASE(expressions_fuse),
+          CASE(expressions_are_rounded_once), CASE(kernels_run_when_a_value_is_needed),
+          CASE(operands_that_are_views), CASE(eight_operands_of_any_dtype), CASE(kernels_without_operands),
           CASE(a_kernel_that_fails_poisons_its_result), CASE(a_shape_rule_that_fails_poisons_at_the_call),
           CASE(answers_of_shape_rules_are_checked), CASE(references_outlive_the_name),
           CASE(of_two_threads_one_registers_a_name))

@@ -195,6 +195,36 @@ TEST(what_fails_is_kept) {
   CHECK_I64(empty_folder(".c"), 1);
 }
 
+static smelt_status like_first(void *user, const smelt_array *x, size_t n, smelt_array *result,
+                               smelt_error *err) {
+  (void)user, (void)n, (void)err;
+  *result = x[0];
+  return SMELT_OK;
+}
+
+static smelt_status fail(void *user, const smelt_array *x, size_t n, smelt_array *result, smelt_error *err) {
+  (void)user, (void)x, (void)n, (void)result, (void)err;
+  return SMELT_ERR_LAUNCH;
+}
+
+/* C has no form of an operation that another program registered; the .smt file names it. */
+TEST(custom_operations_are_named) {
+  make_folder();
+  smelt_context *ctx = open_reproducing();
+  smelt_op_desc desc = SMELT_OP_DESC_INIT;
+  desc.name = "rev", desc.n_operands = 1, desc.shape = like_first, desc.kernel = fail;
+  CHECK_STATUS(smelt_op_register(ctx, &desc, NULL), SMELT_OK);
+  smelt_tensor *bad = record(ctx);
+  bad = smelt_call(NULL, "rev", &bad, 1, NULL);
+  smelt_error err = {0};
+  CHECK_STATUS(smelt_eval((const smelt_tensor *[]){bad}, 1, &err), SMELT_ERR_LAUNCH);
+  CHECK_CONTAINS(err.text, "; reproduced by ");
+  CHECK_CONTAINS(contents(strstr(err.text, folder)), "= rev(");
+  smelt_drop(bad);
+  close_context(ctx);
+  CHECK_I64(empty_folder(".c"), 0);
+}
+
 static void die(void *user, const char *line) {
   (void)user, (void)line;
   (void)raise(SIGKILL);
@@ -220,4 +250,5 @@ TEST(what_crashes_is_kept) {
 }
 
 TEST_MAIN(CASE(what_is_pending), CASE(in_c), CASE(options_of_the_context), CASE(inputs),
-          CASE(nothing_recorded), CASE(mistakes), CASE(what_fails_is_kept), CASE(what_crashes_is_kept))
+          CASE(nothing_recorded), CASE(mistakes), CASE(what_fails_is_kept), CASE(what_crashes_is_kept),
+          CASE(custom_operations_are_named))
