@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/cut.h"
 
+#include <stdlib.h>
+
 #include "plan/roll.h"
 
 typedef struct cutter {
@@ -30,29 +32,53 @@ static bool note_positions(cutter *c, sm_arena *arena) {
   return true;
 }
 
-/* Bytes that a cut before `position` costs: an input is read twice, a result written
- * and read. */
-static int64_t cost_of(const cutter *c, int position) {
-  int64_t bytes = 0;
+/* Sizes of what a cut carries from one kernel to the next, the largest first. */
+typedef struct carried {
+  int64_t *bytes;
+  size_t n;
+} carried;
+
+static int larger_first(const void *a, const void *b) {
+  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x < y) - (x > y);
+}
+
+/* Of a cut before `position`: an input is read twice, a result written and read. */
+static void find_carried(const cutter *c, int position, carried *out) {
+  out->n = 0;
   for (size_t v = 0; v < c->cut->segment->values.len; v++) {
     if (c->first[v] >= position || c->last[v] < position) continue;
     const sm_value *value = &c->cut->segment->values.items[v];
     int32_t producer = value->producer;
     bool made_here =
         producer != SM_NO_OP && c->first[v] < c->n && c->cut->ops[c->first[v]] == (uint32_t)producer;
-    bytes += (1 + made_here) * sm_shape_bytes(&value->shape, value->dtype);
+    for (int times = 0; times <= made_here; times++)
+      out->bytes[out->n++] = sm_shape_bytes(&value->shape, value->dtype);
   }
-  return bytes;
+  qsort(out->bytes, out->n, sizeof *out->bytes, larger_first);
+}
+
+/* Fewer of the largest, and so on: no sum, for a plan may depend only on the order of sizes
+ * (stream/plan_cache.h). */
+static bool is_cheaper(const carried *a, const carried *b) {
+  for (size_t i = 0; i < a->n && i < b->n; i++) {
+    if (a->bytes[i] != b->bytes[i]) return a->bytes[i] < b->bytes[i];
+  }
+  return a->n < b->n;
 }
 
 /* The latest of the cheapest places in the second half of what is allowed. */
 static bool find_cheapest(cutter *c, int max_ops, sm_arena *arena, int *out) {
-  if (!note_positions(c, arena)) return false;
-  int64_t least = INT64_MAX;
+  size_t most = 2 * c->cut->segment->values.len;
+  carried least = {sm_arena_alloc(arena, most * sizeof(int64_t)), 0};
+  carried own = {sm_arena_alloc(arena, most * sizeof(int64_t)), 0};
+  if (!least.bytes || !own.bytes || !note_positions(c, arena)) return false;
   for (int position = max_ops; position > max_ops / 2; position--) {
-    int64_t cost = cost_of(c, position);
-    if (cost >= least) continue;
-    least = cost;
+    find_carried(c, position, &own);
+    if (position < max_ops && !is_cheaper(&own, &least)) continue;
+    carried former = least;
+    least = own;
+    own = former;
     *out = position;
   }
   return true;
