@@ -126,13 +126,14 @@ static smelt_status interpret(sm_device *device, sm_kir_kernel *ir, sm_kernel **
 
 static smelt_status compile(sm_device *device, sm_kir_kernel *ir, sm_kernel **out, smelt_error *err) {
   sm_code code;
-  SM_TRY(sm_cpu_code(device, ir, &code, err));
+  bool from_cache;
+  SM_TRY(sm_cpu_code(device, ir, &code, &from_cache, err));
   cpu_kernel *kernel = sm_calloc(device->allocator, 1, sizeof *kernel);
   if (!kernel) {
     sm_code_free(&code);
     return sm_error_memory(err, "a kernel");
   }
-  kernel->base.ir = *ir;
+  kernel->base = (sm_kernel){*ir, from_cache};
   kernel->code = code;
   *out = &kernel->base;
   return SMELT_OK;
@@ -286,6 +287,7 @@ const sm_driver sm_driver_cpu = {
     .download = sm_host_download,
     .compile = compile,
     .interpret = interpret,
+    .from_cache = sm_ir_kernel_from_cache,
     .release = release,
     .launch = launch,
 };

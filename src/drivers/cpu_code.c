@@ -67,13 +67,16 @@ static smelt_status load(const sm_device *device, const char *name, sm_object *o
   return status;
 }
 
-smelt_status sm_cpu_code(sm_device *device, const sm_kir_kernel *ir, sm_code *out, smelt_error *err) {
+smelt_status sm_cpu_code(sm_device *device, const sm_kir_kernel *ir, sm_code *out, bool *from_cache,
+                         smelt_error *err) {
   sm_cpu_device *cpu = device->state;
   sm_object object;
   sm_hash key = sm_kir_hash(ir);
-  if (sm_code_cache_get(&cpu->cache, key, &object)) {
+  *from_cache = sm_code_cache_get(&cpu->cache, key, &object);
+  if (*from_cache) {
     log_line(device, "%s from the cache%s", ir->name, "");
     if (load(device, ir->name, &object, out, err) == SMELT_OK) return SMELT_OK;
+    *from_cache = false;
   }
   smelt_status status = compile(device, ir, &object, err);
   if (status != SMELT_OK) {

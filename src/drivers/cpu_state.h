@@ -33,7 +33,8 @@ typedef struct sm_cpu_device {
 
 /* The code of a kernel (cpu_code.c). ERR_UNSUPPORTED if it has to be
  * interpreted; ERR_MEMORY, ERR_COMPILE. `ir` stays the caller's. */
-smelt_status sm_cpu_code(sm_device *device, const sm_kir_kernel *ir, sm_code *out, smelt_error *err);
+smelt_status sm_cpu_code(sm_device *device, const sm_kir_kernel *ir, sm_code *out, bool *from_cache,
+                         smelt_error *err);
 
 /* sm_driver.describe: processor level, threads, and what runs kernels. Opens libLLVM to
  * find out. */

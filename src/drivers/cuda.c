@@ -141,6 +141,7 @@ const sm_driver sm_driver_cuda = {
     .download = sm_cuda_download,
     .wait = sm_cuda_wait,
     .compile = sm_cuda_compile,
+    .from_cache = sm_ir_kernel_from_cache,
     .release = sm_cuda_release,
     .launch = sm_cuda_launch,
 };

@@ -130,8 +130,8 @@ smelt_status sm_cuda_compile(sm_device *device, sm_kir_kernel *ir, sm_kernel **o
   if (!kernel) return sm_error_memory(err, "a kernel");
   kernel->by_value = sm_c_family_by_value(ir, &sm_dialect_cuda);
   kernel->has_table = sm_c_family_has_table(ir);
-  smelt_status status =
-      load_cached(device, key, ir->name, kernel) ? SMELT_OK : load_new(device, key, ir, kernel, err);
+  kernel->base.from_cache = load_cached(device, key, ir->name, kernel);
+  smelt_status status = kernel->base.from_cache ? SMELT_OK : load_new(device, key, ir, kernel, err);
   if (status != SMELT_OK) {
     sm_free(device->allocator, kernel, sizeof *kernel);
     return status;

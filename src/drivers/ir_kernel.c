@@ -7,7 +7,7 @@
 smelt_status sm_ir_kernel_compile(sm_device *device, sm_kir_kernel *ir, sm_kernel **out, smelt_error *err) {
   *out = sm_alloc(device->allocator, sizeof **out);
   if (!*out) return sm_error_memory(err, "a kernel");
-  (*out)->ir = *ir;
+  **out = (sm_kernel){.ir = *ir};
   return SMELT_OK;
 }
 
@@ -15,6 +15,8 @@ void sm_ir_kernel_release(sm_device *device, sm_kernel *kernel) {
   sm_kir_free(&kernel->ir);
   sm_free(device->allocator, kernel, sizeof *kernel);
 }
+
+bool sm_ir_kernel_from_cache(const sm_kernel *kernel) { return kernel->from_cache; }
 
 typedef struct evaluation {
   const sm_kir_kernel *ir;

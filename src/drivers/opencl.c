@@ -177,6 +177,7 @@ const sm_driver sm_driver_opencl = {
     .download = sm_opencl_download,
     .wait = wait_for_all,
     .compile = sm_opencl_compile,
+    .from_cache = sm_ir_kernel_from_cache,
     .release = sm_opencl_release,
     .launch = sm_opencl_launch,
 };

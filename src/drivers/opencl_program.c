@@ -136,7 +136,8 @@ smelt_status sm_opencl_compile(sm_device *device, sm_kir_kernel *ir, sm_kernel *
   if (!kernel) return sm_error_memory(err, "a kernel");
   kernel->by_value = sm_c_family_by_value(ir, &sm_dialect_opencl);
   kernel->has_table = sm_c_family_has_table(ir);
-  if (!build_cached(device, key, ir->name, kernel)) {
+  kernel->base.from_cache = build_cached(device, key, ir->name, kernel);
+  if (!kernel->base.from_cache) {
     smelt_status status = build_text(device, ir, key, kernel, err);
     if (status != SMELT_OK) {
       sm_free(device->allocator, kernel, sizeof *kernel);

@@ -109,6 +109,8 @@ typedef struct sm_driver {
    * the interpreter's width. */
   smelt_status (*compile)(sm_device *device, sm_kir_kernel *ir, sm_kernel **out, smelt_error *err);
   smelt_status (*interpret)(sm_device *device, sm_kir_kernel *ir, sm_kernel **out, smelt_error *err);
+  /* Whether the kernel's code was on disk. NULL: never. */
+  bool (*from_cache)(const sm_kernel *kernel);
   void (*release)(sm_device *device, sm_kernel *kernel);
   smelt_status (*launch)(sm_device *device, sm_kernel *kernel, const sm_launch *launch, smelt_error *err);
 } sm_driver;
