@@ -5,6 +5,7 @@
 #include "base/timeline.h"
 #include "fusers/explain_plan.h"
 #include "fusers/registry.h"
+#include "fusers/report_plan.h"
 
 /* What the plan cache holds: a plan and its clusters' blocks. */
 typedef struct fused_plan {
@@ -77,14 +78,6 @@ static sm_cause *failed_input(const sm_job *job, const uint32_t *ops, int n) {
 }
 
 /* --- Clusters ------------------------------------------------------------------------------- */
-
-static void log_block(const sm_fused_executor *e, const sm_job *job, const sm_cluster *cluster) {
-  if (!sm_log_on(e->env.log, SM_LOG_BLOCK)) return;
-  sm_text text;
-  sm_text_init(&text, e->env.device->allocator);
-  sm_plan_print_block(&text, job->segment, cluster);
-  sm_log_text(e->env.log, &text);
-}
 
 /* Runs a block with what is the job's own. */
 static smelt_status run_on_job(const sm_fused_executor *e, sm_job *job, const sm_fuser *fuser, void *block,
@@ -179,7 +172,7 @@ static void run_cluster(sm_fused_executor *e, sm_job *job, fused_plan *plan, int
     refuse_cluster(e, job, cluster);
     return;
   }
-  log_block(e, job, cluster);
+  sm_report_block(&e->env, job->segment, cluster);
   if (failed) run_apart(e, job, cluster);
   else run_whole(e, job, plan, index);
 }
@@ -197,27 +190,8 @@ static void release_dying(sm_job *job, const sm_cluster *done) {
   for (int i = 0; i < done->n_dying; i++) release_value(job, done->dying[i]);
 }
 
-static void log_refusals(const sm_fused_executor *e, const sm_job *job, const sm_plan *plan) {
-  if (!sm_log_on(e->env.log, SM_LOG_REFUSE)) return;
-  for (int i = 0; i < plan->n_refusals; i++) {
-    sm_text text;
-    sm_text_init(&text, e->env.device->allocator);
-    sm_plan_print_refusal(&text, job->segment, &plan->refusals[i], &e->options.limits);
-    sm_log_text(e->env.log, &text);
-  }
-}
-
-static void log_picture(const sm_fused_executor *e, const sm_job *job, const sm_plan *plan) {
-  if (!sm_log_on(e->env.log, SM_LOG_DOT)) return;
-  sm_text text;
-  sm_text_init(&text, e->env.device->allocator);
-  sm_plan_print_dot(&text, job->segment, plan);
-  sm_log_text(e->env.log, &text);
-}
-
 static void run_plan(sm_fused_executor *e, sm_job *job, fused_plan *plan) {
-  log_refusals(e, job, &plan->plan);
-  log_picture(e, job, &plan->plan);
+  sm_report_plan(&e->env, job->segment, &plan->plan, &e->options.limits);
   job->note = sm_explain_plan(e->explainer, job->segment, &plan->plan, &e->options.limits);
   for (int i = 0; i < plan->plan.n_clusters; i++) {
     const sm_cluster *cluster = &plan->plan.clusters[i];
