@@ -12,13 +12,13 @@ static smelt_tensor *poisoned(const smelt_error *err) { return sm_reference_pois
 
 /* --- In ---------------------------------------------------------------------------------- */
 
-/* What every source of data checks. */
+/* What every source of data checks, before it has memory. */
 static smelt_status check_source(const smelt_context *ctx, smelt_dtype dtype, int rank, const int64_t *dims,
                                  const void *data, sm_shape *shape, smelt_error *err) {
   if (!ctx) return sm_error_set(err, SMELT_ERR_ARGUMENT, "the context is NULL");
   SM_TRY(sm_shape_make(shape, dtype, rank, dims, err));
   if (!data && sm_shape_count(shape) > 0) return sm_error_set(err, SMELT_ERR_ARGUMENT, "data is NULL");
-  return SMELT_OK;
+  return sm_stream_check_entry(err);
 }
 
 static smelt_status check_alignment(smelt_dtype dtype, const void *data, smelt_error *err) {

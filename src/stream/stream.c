@@ -97,6 +97,10 @@ static smelt_status refuse_reentry(smelt_error *err) {
   return sm_error_set(err, SMELT_ERR_REENTRANT, "called from inside a callback of Smelt");
 }
 
+smelt_status sm_stream_check_entry(smelt_error *err) {
+  return sm_thread_self()->inside ? refuse_reentry(err) : SMELT_OK;
+}
+
 /* --- Life ---------------------------------------------------------------------------- */
 
 bool sm_stream_init(sm_stream *s, sm_streams *set) {
@@ -425,13 +429,13 @@ static void compute(sm_tensor *t) {
 }
 
 smelt_status sm_stream_resolve(sm_tensor *t, smelt_error *err) {
-  if (sm_thread_self()->inside) return refuse_reentry(err);
+  SM_TRY(sm_stream_check_entry(err));
   if (!sm_tensor_is_final(t)) compute(t);
   return state_of(t, err);
 }
 
 smelt_status sm_stream_check(const sm_tensor *t, smelt_error *err) {
-  if (sm_thread_self()->inside) return refuse_reentry(err);
+  SM_TRY(sm_stream_check_entry(err));
   return state_of(t, err);
 }
 

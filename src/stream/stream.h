@@ -167,6 +167,9 @@ sm_tensor *sm_stream_record(sm_stream *s, const sm_op_row *row, const sm_argumen
  * callback. */
 void sm_stream_call_user(void (*function)(void *argument), void *argument);
 
+/* ERR_REENTRANT from inside a callback. */
+smelt_status sm_stream_check_entry(smelt_error *err);
+
 /* Gives one reference up. */
 void sm_stream_drop(sm_tensor *t);
 
