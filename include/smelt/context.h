@@ -23,6 +23,8 @@ typedef void *smelt_alloc_fn(void *user, void *ptr, size_t old, size_t size);
  * any thread, by several at once; must not record operations. */
 typedef void smelt_log_fn(void *user, const char *line);
 
+struct smelt_observer; /* smelt/observe.h */
+
 typedef enum smelt_switch { SMELT_DEFAULT = 0, SMELT_ON = 1, SMELT_OFF = 2 } smelt_switch;
 
 /* Options of a context. Zero means the default; start from
@@ -43,12 +45,13 @@ typedef struct smelt_context_desc {
   smelt_switch flatten;    /* of axes that lie alike one; default on, SMELT_FLATTEN=0 turns that off */
   const char *trace;       /* a file for what happens when (docs/observing.md), default: SMELT_TRACE */
   const char *reproduce;   /* a folder for segments that fail, default: SMELT_REPRODUCE */
+  const struct smelt_observer *observer; /* is told what happens; copied */
 } smelt_context_desc;
 
 #define SMELT_CONTEXT_DESC_INIT                                                                              \
   {                                                                                                          \
     sizeof(smelt_context_desc), 0, SMELT_DEFAULT, 0, 0, 0, 0, 0, 0, 0, 0, SMELT_MODE_DEFAULT, SMELT_DEFAULT, \
-        0, 0                                                                                                 \
+        0, 0, 0                                                                                              \
   }
 
 /* Creates a context. `desc` NULL means all defaults. NULL on failure, with the

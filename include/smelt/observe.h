@@ -124,6 +124,95 @@ typedef void smelt_leak_fn(void *user, const smelt_leak *leak);
  * ERR_ARGUMENT for NULL, ERR_MEMORY, ERR_REENTRANT. Thread-safe. */
 SMELT_API smelt_status smelt_leaks(smelt_context *ctx, smelt_leak_fn *fn, void *user, smelt_error *err);
 
+/* --- Events -------------------------------------------------------------------------- */
+
+/* A program that wants to know at once what happens gives its context an observer. Any
+ * thread that uses the context calls it, several at once, without locks. It must not record
+ * operations or read (SMELT_ERR_REENTRANT); a smelt_drop takes effect later. An event and
+ * its strings are valid during the call. `size` is what the library knows of the event:
+ * later versions add members at the end. Without memory for an event it is lost.
+ * smelt_context_destroy tells of what it finds and frees, after which nobody is called. */
+
+/* An operation was recorded: one that the program called, or a conversion of its operand. */
+typedef struct smelt_operation_event {
+  size_t size;
+  uint64_t stream;  /* of the thread, from 1 */
+  uint64_t tensor;  /* the result, t4 of the log */
+  const char *name; /* "NumericFloat(F32, Mul)", as the log names it */
+  smelt_dtype dtype;
+  int rank;
+  int64_t dims[SMELT_MAX_RANK];
+} smelt_operation_event;
+
+/* Operations of one plan are about to run together, also if that was planned earlier. */
+typedef struct smelt_block_event {
+  size_t size;
+  const char *fuser;       /* "ElementWise". Static */
+  const uint64_t *tensors; /* the results of the operations, in the order of recording */
+  size_t operations;       /* how many */
+} smelt_block_event;
+
+/* An operation uses another's result and is not in one block with it. Told before the
+ * blocks of the plan. */
+typedef struct smelt_apart_event {
+  size_t size;
+  uint64_t producer, consumer; /* their results */
+  const char *reason;          /* "bindings"; docs/fusion.md lists them. Static */
+  const char *meaning;         /* "binding limit of the device". Static */
+  int bindings, limit;         /* where buffers were counted: how many, of how many; 0 */
+} smelt_apart_event;
+
+/* The context has a kernel that it had not yet. */
+typedef struct smelt_kernel_event {
+  size_t size;
+  const char *name;
+  int64_t ns;       /* that it took to get it */
+  bool from_cache;  /* its code was on disk */
+  bool interpreted; /* there is no code for it */
+} smelt_kernel_event;
+
+/* A kernel enters the driver; on "ref" an operation has been computed. */
+typedef struct smelt_launch_event {
+  size_t size;
+  const char *fuser;  /* "ElementWise"; the device where it fuses nothing. Static */
+  const char *kernel; /* its name */
+  uint64_t bytes_read, bytes_written;
+  uint64_t in_place; /* results written over an operand */
+  bool interpreted;
+} smelt_launch_event;
+
+/* Something failed. What depends on it inherits the cause and is not told of. */
+typedef struct smelt_poison_event {
+  size_t size;
+  uint64_t tensor; /* 0: a call failed, and nothing was recorded */
+  smelt_status status;
+  const char *text;
+} smelt_poison_event;
+
+/* Memory for elements was allocated or freed; that of smelt_wrap is the program's own. */
+typedef struct smelt_memory_event {
+  size_t size;
+  int64_t bytes;       /* negative if freed */
+  uint64_t live_bytes; /* then in use by the context */
+} smelt_memory_event;
+
+/* Callbacks, each of which may be NULL. Start from SMELT_OBSERVER_INIT. */
+typedef struct smelt_observer {
+  size_t size; /* sizeof(smelt_observer) */
+  void *user;  /* first argument of all */
+  void (*operation)(void *user, const smelt_operation_event *event);
+  void (*block)(void *user, const smelt_block_event *event);
+  void (*apart)(void *user, const smelt_apart_event *event);
+  void (*kernel)(void *user, const smelt_kernel_event *event);
+  void (*launch)(void *user, const smelt_launch_event *event);
+  void (*poison)(void *user, const smelt_poison_event *event);
+  void (*memory)(void *user, const smelt_memory_event *event);
+  smelt_leak_fn *leak; /* a tensor that is alive when the context is destroyed */
+} smelt_observer;
+
+#define SMELT_OBSERVER_INIT \
+  { sizeof(smelt_observer), 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+
 #ifdef __cplusplus
 }
 #endif

@@ -70,6 +70,10 @@ static smelt_status check_desc(const smelt_context_desc *desc, smelt_error *err)
   }
   SM_TRY(check_switch(desc->fusion, "fusion", err));
   SM_TRY(check_switch(desc->flatten, "flatten", err));
+  if (desc->observer && desc->observer->size != sizeof *desc->observer) {
+    return sm_error_set(err, SMELT_ERR_ARGUMENT, "smelt_observer.size is %zu, not %zu", desc->observer->size,
+                        sizeof *desc->observer);
+  }
   if (desc->max_ops < 0 || desc->max_segment_ops < 0) {
     return sm_error_set(err, SMELT_ERR_ARGUMENT, "max_ops and max_segment_ops must not be negative");
   }
@@ -84,6 +88,8 @@ static smelt_status check_desc(const smelt_context_desc *desc, smelt_error *err)
 static smelt_status init_log(smelt_context *ctx, const smelt_context_desc *desc, smelt_error *err) {
   const char *categories = desc->log ? desc->log : trusted_env("SMELT_LOG");
   ctx->log = (sm_log){.fn = desc->log_fn, .user = desc->log_user};
+  if (desc->observer) ctx->observer = *desc->observer;
+  if (desc->observer) ctx->log.observer = &ctx->observer;
   return categories ? sm_log_parse(categories, &ctx->log.enabled, err) : SMELT_OK;
 }
 

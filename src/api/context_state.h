@@ -14,6 +14,7 @@
 struct smelt_context {
   sm_allocator allocator;
   sm_log log;
+  smelt_observer observer;
   sm_counters counters;
   sm_device device;
   sm_fused_executor fused; /* where the driver runs kernels, */

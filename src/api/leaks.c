@@ -5,6 +5,7 @@
 
 #include "api/context_state.h"
 #include "base/error.h"
+#include "base/observer.h"
 
 /* --- Finding ------------------------------------------------------------------------- */
 
@@ -59,14 +60,24 @@ static void add_description(sm_text *text, const smelt_leak *leak, bool sizes) {
   if (*leak->where) sm_text_addf(text, " at %s", leak->where);
 }
 
-static void log_leaks(const smelt_context *ctx, const sm_leaks *leaks) {
-  for (size_t i = 0; i < leaks->len && sm_log_on(&ctx->log, SM_LOG_MEMORY); i++) {
-    sm_text line;
-    sm_text_init(&line, &sm_malloc_allocator);
-    sm_text_add(&line, "[memory] leaked: ");
-    add_description(&line, &leaks->items[i], true);
-    sm_log_text(&ctx->log, &line);
-  }
+static void report_leak(const sm_log *log, const smelt_leak *leak) {
+  sm_pass_on(log, leak, leak);
+  if (!sm_log_on(log, SM_LOG_MEMORY)) return;
+  sm_text line;
+  sm_text_init(&line, &sm_malloc_allocator);
+  sm_text_add(&line, "[memory] leaked: ");
+  add_description(&line, leak, true);
+  sm_log_text(log, &line);
+}
+
+typedef struct report {
+  const sm_log *log;
+  const sm_leaks *leaks;
+} report;
+
+static void report_leaks(void *argument) {
+  const report *r = argument;
+  for (size_t i = 0; i < r->leaks->len; i++) report_leak(r->log, &r->leaks->items[i]);
 }
 
 smelt_status sm_leaks_report(smelt_context *ctx, smelt_error *err) {
@@ -80,7 +91,7 @@ smelt_status sm_leaks_report(smelt_context *ctx, smelt_error *err) {
     sm_text_add(&text, i ? ", " : ": ");
     add_description(&text, &leaks.items[i], false);
   }
-  log_leaks(ctx, &leaks);
+  sm_stream_call_user(report_leaks, &(report){&ctx->log, &leaks});
   sm_error_set(err, SMELT_ERR_LEAK, "%" PRIu64 " reference%s leaked%s", n, n == 1 ? "" : "s", text.data);
   sm_vec_free(&sm_malloc_allocator, &leaks);
   sm_text_free(&text);

@@ -9,6 +9,7 @@
 #include "api/reference.h"
 #include "base/error.h"
 #include "base/float_env.h"
+#include "base/observer.h"
 #include "ir/expr.h"
 #include "ir/infer.h"
 
@@ -81,6 +82,8 @@ typedef struct report {
 
 static void write_report(void *argument) {
   const report *r = argument;
+  sm_tell(r->log, poison, .status = r->err->code, .text = r->err->text);
+  if (!sm_log_on(r->log, SM_LOG_POISON)) return;
   sm_text line;
   sm_text_init(&line, &sm_malloc_allocator);
   sm_text_addf(&line, "[poison] %s", r->err->text);
@@ -97,8 +100,7 @@ static const sm_log *log_of(const smelt_context *ctx, const taken_call *call) {
 
 static smelt_tensor *fail(const smelt_context *ctx, const taken_call *call, const smelt_error *err) {
   report r = {log_of(ctx, call), err};
-  if (r.log && sm_log_on(r.log, SM_LOG_POISON) && !sm_thread_self()->inside)
-    sm_stream_call_user(write_report, &r);
+  if (r.log && !sm_thread_self()->inside) sm_stream_call_user(write_report, &r);
   release_from(call, 0);
   return poisoned(err);
 }

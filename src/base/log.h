@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The log: one line per event, in categories that can be switched on; and where the
- * times of events go, if there is a timeline.
+ * times of events go, if there is a timeline, and who else is told (base/observer.h).
  *
  * A line is built only if its category is on, then handed whole to the user's
  * function or written to stderr. The library prints nothing else, ever. Lines
@@ -26,7 +26,8 @@ typedef struct sm_log {
   uint32_t enabled; /* bit i: category i is on */
   smelt_log_fn *fn; /* NULL: stderr */
   void *user;
-  sm_timeline *timeline; /* where the times of events go; NULL: nowhere */
+  sm_timeline *timeline;                 /* where the times of events go; NULL: nowhere */
+  const struct smelt_observer *observer; /* NULL: there is none */
 } sm_log;
 
 static inline bool sm_log_on(const sm_log *log, sm_log_category category) {

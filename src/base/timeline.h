@@ -44,7 +44,9 @@ static inline void sm_timeline_add(const sm_log *log, sm_span span, const sm_fac
   if (log->timeline) sm_timeline_write(log->timeline, span, facts, n);
 }
 
-/* When a span begins; 0 where there is no timeline. */
-static inline int64_t sm_timeline_begin(const sm_log *log) { return log->timeline ? sm_os_now() : 0; }
+/* When a span begins; 0 where nobody is told. */
+static inline int64_t sm_timeline_begin(const sm_log *log) {
+  return log->timeline || log->observer ? sm_os_now() : 0;
+}
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the log is told of a plan that is about to run. */
+ * What the log and the observer are told of a plan that is about to run. */
 #ifndef SM_FUSERS_REPORT_PLAN_H
 #define SM_FUSERS_REPORT_PLAN_H
 

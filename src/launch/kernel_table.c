@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "base/observer.h"
 #include "base/timeline.h"
 
 bool sm_kernel_table_init(sm_kernel_table *table, sm_device *device, const sm_log *log,
@@ -87,6 +88,8 @@ static smelt_status make(sm_kernel_table *table, sm_kir_kernel *ir, bool interpr
   log_compile(table, ir);
   SM_TRY((interpreted ? driver->interpret : driver->compile)(table->device, ir, &entry->kernel, err));
   sm_count(&table->counters->kernels_compiled, 1);
+  sm_tell(table->log, kernel, .name = entry->name, .ns = sm_os_now() - begin,
+          .from_cache = driver->from_cache && driver->from_cache(entry->kernel), .interpreted = interpreted);
   sm_span span = {.category = "compile", .name = entry->name, .begin = begin};
   sm_timeline_add(table->log, span, &(sm_fact){.name = "interpreted", .number = interpreted}, 1);
   return SMELT_OK;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/observer.h"
 #include "base/os.h"
 
 /* --- Devices --------------------------------------------------------------------- */
@@ -88,6 +89,12 @@ static sm_buffer *new_buffer(sm_device *device, size_t bytes) {
   return buffer;
 }
 
+/* Memory of buffers was allocated, or freed. */
+static void count_bytes(sm_device *device, int64_t change) {
+  uint64_t before = atomic_fetch_add(&device->live_bytes, (uint64_t)change);
+  if (change) sm_tell(device->log, memory, .bytes = change, .live_bytes = before + (uint64_t)change);
+}
+
 smelt_status sm_buffer_create(sm_device *device, size_t bytes, sm_buffer **out, smelt_error *err) {
   *out = NULL;
   sm_buffer *buffer = new_buffer(device, bytes);
@@ -98,7 +105,7 @@ smelt_status sm_buffer_create(sm_device *device, size_t bytes, sm_buffer **out, 
     return sm_error_set(err, SMELT_ERR_MEMORY, "out of memory: %zu bytes of tensor data on %s", bytes,
                         device->driver->name);
   }
-  atomic_fetch_add(&device->live_bytes, bytes);
+  count_bytes(device, (int64_t)bytes);
   *out = buffer;
   return SMELT_OK;
 }
@@ -246,7 +253,7 @@ static void free_data(sm_buffer *buffer) {
   if (buffer->borrowed) return;
   sm_device *device = buffer->device;
   if (buffer->data) device->driver->free(device, buffer->data, buffer->bytes);
-  atomic_fetch_sub(&device->live_bytes, buffer->bytes);
+  count_bytes(device, -(int64_t)buffer->bytes);
 }
 
 void sm_buffer_drop(sm_buffer *buffer) {

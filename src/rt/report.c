@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <unistd.h>
 
+#include "base/observer.h"
 #include "base/timeline.h"
 
 static void add_thread(sm_text *text) {
@@ -19,6 +20,9 @@ void sm_report_launch(const sm_log *log, const sm_allocator *allocator, sm_count
   sm_count(&counters->bytes_read, report->read);
   sm_count(&counters->bytes_written, report->written);
   if (report->in_place) sm_count(&counters->in_place_writes, (uint64_t)report->in_place);
+  sm_tell(log, launch, .fuser = report->fuser, .kernel = report->kernel, .bytes_read = report->read,
+          .bytes_written = report->written, .in_place = (uint64_t)report->in_place,
+          .interpreted = report->interpreted);
   if (!sm_log_on(log, SM_LOG_LAUNCH)) return;
   sm_text text;
   sm_text_init(&text, allocator);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is counted and logged when a kernel enters a driver. */
+ * What is counted, logged and told the observer when a kernel enters a driver. */
 #ifndef SM_RT_REPORT_H
 #define SM_RT_REPORT_H
 
@@ -16,7 +16,7 @@ typedef struct sm_launch_report {
   int64_t cost_ns; /* the estimate of one thread's time; 0: there is none */
 } sm_launch_report;
 
-/* One counter step and one line:
+/* One counter step, one event for the observer and one line:
  * "[launch] [main] ElementWise elemwise_fuse_1234abcd read=48 written=16". The
  * thread is "main" or its number. */
 void sm_report_launch(const sm_log *log, const sm_allocator *allocator, sm_counters *counters,

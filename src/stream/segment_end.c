@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/float_env.h"
+#include "base/observer.h"
 #include "base/timeline.h"
 #include "stream/stream_tensor.h"
 
@@ -114,7 +115,7 @@ static void poison(sm_tensor *t, sm_cause *cause) {
 }
 
 /* Of several tensors with one cause the first, which is where it arose. */
-static void log_poison(sm_stream *s, size_t v) {
+static void report_poison(sm_stream *s, size_t v) {
   const sm_value *values = s->job_segment.values.items;
   const sm_cause *cause = s->job.causes[v];
   for (size_t u = 0; u < v; u++) {
@@ -122,6 +123,7 @@ static void log_poison(sm_stream *s, size_t v) {
     if (live_result && s->job.causes[u] == cause) return;
   }
   sm_stream_log(s, SM_LOG_POISON, "[poison] t%" PRIu64 ": %s\n", values[v].id, cause->error.text);
+  if (sm_observed(s->set->log, poison)) sm_notices_add_poison(&s->notices, values[v].id, &cause->error);
 }
 
 /* Hands a live result to its tensor. */
@@ -129,7 +131,7 @@ static void settle(sm_stream *s, sm_tensor *t, size_t v, bool ran) {
   if (!ran) {
     poison(t, sm_cause_of_memory());
   } else if (s->job.causes[v]) {
-    if (sm_log_on(s->set->log, SM_LOG_POISON)) log_poison(s, v);
+    if (sm_log_on(s->set->log, SM_LOG_POISON) || sm_observed(s->set->log, poison)) report_poison(s, v);
     poison(t, s->job.causes[v]);
   } else {
     t->buffer = s->job.buffers[v];

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/observer.h"
 #include "base/timeline.h"
 #include "stream/stream_tensor.h"
 
@@ -33,12 +34,14 @@ void sm_stream_unlock(sm_stream *s) {
   sm_tensor *trash = s->trash;
   sm_stock_block *returned = s->stock.returned;
   sm_text lines = s->lines;
+  sm_notice *notices = sm_notices_take(&s->notices);
   s->trash = NULL;
   s->stock.returned = NULL;
   if (lines.cap) sm_text_init(&s->lines, &sm_malloc_allocator);
   sm_unlock(&s->lock);
   if (returned) sm_stock_free_blocks(returned, s->set->allocator);
   if (lines.cap) write_lines(s, &lines);
+  if (notices) sm_notices_tell(notices, s->set->log);
   if (trash) sm_tensor_empty_trash(s, trash);
 }
 
@@ -220,15 +223,17 @@ static bool number_tensor(sm_stream *s, sm_tensor *t, uint32_t *value) {
   return true;
 }
 
-static void log_record(sm_stream *s) {
+static void report_record(sm_stream *s) {
   uint64_t n = atomic_load_explicit(&s->operations, memory_order_relaxed);
   atomic_store_explicit(&s->operations, n + 1, memory_order_relaxed);
   if (s->set->log->timeline && s->segment.ops.len == 1) {
     s->since = sm_os_now();
     s->recorder = sm_os_thread();
   }
+  const sm_op *op = &s->segment.ops.items[s->segment.ops.len - 1];
+  if (sm_observed(s->set->log, operation)) sm_notices_add_operation(&s->notices, s->number, &s->segment, op);
   if (!sm_log_on(s->set->log, SM_LOG_REGISTER)) return;
-  sm_op_print_registered(&s->lines, &s->segment, &s->segment.ops.items[s->segment.ops.len - 1]);
+  sm_op_print_registered(&s->lines, &s->segment, op);
   sm_text_add(&s->lines, "\n");
 }
 
@@ -240,7 +245,7 @@ static bool convert_operand(recording *r, int i) {
   if (!sm_segment_append(&r->stream->segment, SM_OP_ASTYPE, o, 1, &out, &o->use.value)) return false;
   o->use.status = SM_READ_WRITE;
   o->dtype = out.dtype;
-  log_record(r->stream);
+  report_record(r->stream);
   return true;
 }
 
@@ -287,7 +292,7 @@ static sm_tensor *append(recording *r) {
   t->epoch = s->epoch;
   if (row->random) s->random_calls++;
   s->live_bytes += sm_shape_bytes(&t->shape, t->dtype);
-  log_record(s);
+  report_record(s);
   return t;
 }
 
@@ -322,6 +327,7 @@ static sm_tensor *try_record(recording *r, const smelt_attrs *attrs, sm_cause **
   }
   if (!t) {
     sm_stream_log(r->stream, SM_LOG_POISON, "[poison] %s\n", err.text);
+    if (sm_observed(r->stream->set->log, poison)) sm_notices_add_poison(&r->stream->notices, 0, &err);
     *cause = sm_cause_create(&err);
   }
   return t;

@@ -48,6 +48,7 @@
 #include "base/thread.h"
 #include "ir/infer.h"
 #include "ir/op.h"
+#include "stream/notices.h"
 #include "stream/plan_cache.h"
 #include "stream/stock.h"
 
@@ -127,6 +128,7 @@ struct sm_stream {
   sm_tensor *trash;      /* freed tensors whose buffers are to be released without the lock */
   sm_tensor *spare;      /* freed ones, for the next ones: the steady state allocates none */
   sm_text lines;         /* of the log, to be written without the lock */
+  sm_notices notices;    /* for the observer, so */
   uint64_t job_epoch;    /* of the job that runs; 0: none */
   uint32_t job_process;  /* sm_thread_process when it began */
   sm_event job_done;

@@ -29,6 +29,13 @@ static inline smelt_context *open_device(const char *device) {
   return open_context_with(&desc);
 }
 
+static inline smelt_context *open_with_observer(const char *device, const smelt_observer *observer) {
+  smelt_context_desc desc = SMELT_CONTEXT_DESC_INIT;
+  desc.device = device;
+  desc.observer = observer;
+  return open_context_with(&desc);
+}
+
 static inline smelt_counters counters_of(const smelt_context *ctx) {
   smelt_counters c = SMELT_COUNTERS_INIT;
   CHECK_STATUS(smelt_context_counters(ctx, &c), SMELT_OK);

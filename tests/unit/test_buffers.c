@@ -57,11 +57,12 @@ static void *allocate(void *user, void *ptr, size_t old, size_t size) {
   return sm_malloc_allocator.fn(NULL, ptr, old, size);
 }
 static const sm_allocator allocator = {allocate, NULL};
+static const sm_log quiet = {.enabled = 0};
 
 static void open_it(sm_device *device, const char *name) {
   smelt_error err = {0};
   allocations_left = 1000;
-  CHECK_OK(sm_device_open(device, name, drivers, &allocator, NULL, &err), err);
+  CHECK_OK(sm_device_open(device, name, drivers, &allocator, &quiet, &err), err);
 }
 
 /* 0, 1, 2, ... */
