@@ -640,6 +640,7 @@ static bytes compile_with_llvm(void) {
   sm_object object;
   CHECK_OK(sm_llvm_compile(&llvm, &k, sm_cpu_detect(), &sm_malloc_allocator, &object, NULL, &err), err);
   sm_kir_free(&k);
+  sm_llvm_close(&llvm);
   return (bytes){object.data, object.size};
 }
 
