@@ -340,7 +340,12 @@ static void run_sync(runner *r, const sm_smt_stmt *s) {
 static void run_marker(runner *r, const sm_smt_stmt *s) {
   (void)fprintf(r->options->out, "--- %s\n", s->string);
 }
-static void run_seed(runner *r, const sm_smt_stmt *s) { (void)smelt_seed(r->ctx, s->number); }
+
+static void run_seed(runner *r, const sm_smt_stmt *s) {
+  smelt_status status = smelt_seed(r->ctx, s->number);
+  if (status == SMELT_ERR_MEMORY) report(r, s, CLI_FAILURE, "seed: out of memory");
+  else if (status != SMELT_OK) report(r, s, CLI_FAILURE, "seed: %s", smelt_status_name(status));
+}
 
 /* A name stays without a reference only when the command's own memory was
  * exhausted; statements that need it are passed over. */
