@@ -106,12 +106,9 @@ static sm_reason check_records(const sm_candidate *c) {
 }
 
 static sm_fit fit(const sm_candidate *candidate, const sm_limits *limits) {
-  sm_fit result = {.reason = check_records(candidate)};
-  if (result.reason != SM_REASON_NONE) return result;
-  result.bindings = sm_candidate_buffers(candidate) + 1;
-  if (sm_candidate_records(candidate) > limits->max_ops) result.reason = SM_REASON_OPS;
-  else if (result.bindings > limits->max_bindings) result.reason = SM_REASON_BINDINGS;
-  return result;
+  sm_reason reason = check_records(candidate);
+  if (reason != SM_REASON_NONE) return (sm_fit){.reason = reason};
+  return sm_candidate_fit(candidate, limits, 0);
 }
 
 /* --- Blocks ----------------------------------------------------------------------------- */

@@ -60,10 +60,7 @@ static sm_fit fit(const sm_candidate *candidate, const sm_limits *limits) {
       return (sm_fit){.reason = SM_REASON_SHAPE};
     }
   }
-  sm_fit result = {.bindings = sm_candidate_buffers(candidate) + 1 + (candidate->n_ops > 1 ? g.operands : 0)};
-  if (sm_candidate_records(candidate) > limits->max_ops) result.reason = SM_REASON_OPS;
-  else if (result.bindings > limits->max_bindings) result.reason = SM_REASON_BINDINGS;
-  return result;
+  return sm_candidate_fit(candidate, limits, candidate->n_ops > 1 ? g.operands : 0);
 }
 
 typedef struct elementwise_block {

@@ -152,11 +152,9 @@ static sm_fit fit(const sm_candidate *candidate, const sm_limits *limits, bool s
     if (!takes(record(candidate, i))) return (sm_fit){.reason = SM_REASON_VARIANT};
   }
   /* Between stages each task has buffers for its parts, between passes one for its results. */
-  sm_fit result = {.reason = check_records(candidate, spreads),
-                   .bindings = sm_candidate_buffers(candidate) + 1 + (spreads ? 3 : 2) * SM_REDUCE_TASKS};
-  if (result.reason != SM_REASON_NONE) return result;
-  if (sm_candidate_records(candidate) > limits->max_ops) result.reason = SM_REASON_OPS;
-  else if (result.bindings > limits->max_bindings) result.reason = SM_REASON_BINDINGS;
+  sm_fit result = sm_candidate_fit(candidate, limits, (spreads ? 3 : 2) * SM_REDUCE_TASKS);
+  sm_reason reason = check_records(candidate, spreads);
+  if (reason != SM_REASON_NONE) result.reason = reason;
   return result;
 }
 

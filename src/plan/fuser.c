@@ -78,3 +78,10 @@ int sm_candidate_records(const sm_candidate *candidate) {
   for (int i = 0; i < candidate->n_ops; i++) n += !candidate->guest[candidate->ops[i]];
   return n;
 }
+
+sm_fit sm_candidate_fit(const sm_candidate *candidate, const sm_limits *limits, int others) {
+  sm_fit fit = {.bindings = sm_candidate_buffers(candidate) + 1 + others};
+  if (sm_candidate_records(candidate) > limits->max_ops) fit.reason = SM_REASON_OPS;
+  else if (fit.bindings > limits->max_bindings) fit.reason = SM_REASON_BINDINGS;
+  return fit;
+}

@@ -101,5 +101,8 @@ struct sm_fuser {
 int sm_candidate_buffers(const sm_candidate *candidate);
 /* Counts the records that are no guests. */
 int sm_candidate_records(const sm_candidate *candidate);
+/* Whether the candidate is within the limits, if its kernel binds `others` beside what
+ * sm_candidate_buffers counts and one for metadata. */
+sm_fit sm_candidate_fit(const sm_candidate *candidate, const sm_limits *limits, int others);
 
 #endif
