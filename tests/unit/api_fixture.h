@@ -64,6 +64,18 @@ static inline double value_of(smelt_tensor *t) {
   return value;
 }
 
+/* The same values of f32, at most 256, bit for bit. Takes both. */
+static inline void check_same_values(smelt_tensor *a, smelt_tensor *b) {
+  float values[2][256];
+  size_t size = (size_t)smelt_count(b) * sizeof(float);
+  smelt_error err;
+  CHECK_I64(smelt_count(a), smelt_count(b));
+  CHECK(size <= sizeof values[0]);
+  CHECK_OK(smelt_into_host(a, SMELT_F32, values[0], size, &err), err);
+  CHECK_OK(smelt_into_host(b, SMELT_F32, values[1], size, &err), err);
+  CHECK(memcmp(values[0], values[1], size) == 0);
+}
+
 /* Takes `t`, which has to be poisoned with this cause. */
 static inline void check_poison(smelt_tensor *t, smelt_status status, const char *part) {
   smelt_error err = {0};

@@ -148,18 +148,6 @@ static const struct {
     {halves, 1, 72, 72},
 };
 
-/* Takes both. */
-static void check_values(smelt_tensor *a, smelt_tensor *b) {
-  float values[2][256];
-  size_t size = (size_t)smelt_count(b) * sizeof(float);
-  smelt_error err;
-  CHECK_I64(smelt_count(a), smelt_count(b));
-  CHECK(size <= sizeof values[0]);
-  CHECK_OK(smelt_into_host(a, SMELT_F32, values[0], size, &err), err);
-  CHECK_OK(smelt_into_host(b, SMELT_F32, values[1], size, &err), err);
-  CHECK(memcmp(values[0], values[1], size) == 0);
-}
-
 /* What the program has counted until its values are read. */
 static smelt_counters run(const smelt_context_desc *desc, program *function) {
   smelt_context *ctx = open_context_with(desc), *ref = open_device("ref");
@@ -169,7 +157,7 @@ static smelt_counters run(const smelt_context_desc *desc, program *function) {
   CHECK_I64(function(ref, expected), n);
   CHECK_OK(smelt_sync(ctx, &err), err);
   smelt_counters counters = counters_of(ctx);
-  for (int i = 0; i < n; i++) check_values(out[i], expected[i]);
+  for (int i = 0; i < n; i++) check_same_values(out[i], expected[i]);
   close_context(ctx);
   close_context(ref);
   return counters;

@@ -7,10 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "api_fixture.h"
+#include "device_fixture.h"
 #include "drivers/cuda_state.h"
 #include "drivers/drivers.h"
 
@@ -134,22 +133,9 @@ TEST(memory_runs_out) {
 }
 
 TEST(forked_processes_are_refused) {
-  float y[4];
-  int status = 1;
   simulate();
   smelt_context *ctx = open_device("cuda");
-  smelt_tensor *t = smelt_from_host(ctx, SMELT_F32, DIMS(4), (float[4]){0});
-  CHECK_STATUS(smelt_eval((const smelt_tensor *[]){t}, 1, NULL), SMELT_OK);
-  pid_t child = fork();
-  if (child == 0) {
-    bool refused = smelt_read(t, SMELT_F32, y, sizeof y, NULL) == SMELT_ERR_FORKED;
-    smelt_drop(t);
-    (void)smelt_context_destroy(ctx, NULL);
-    _exit(refused ? 0 : 1);
-  }
-  CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status));
-  CHECK_I64(WEXITSTATUS(status), 0);
-  CHECK_STATUS(smelt_into_host(t, SMELT_F32, y, sizeof y, NULL), SMELT_OK);
+  check_fork(ctx);
   close_context(ctx);
 }
 

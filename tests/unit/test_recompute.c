@@ -100,18 +100,6 @@ static const expectation expectations[] = {
     {long_one, 2, 2, 2 * 12 + 24, 12 + 24},
 };
 
-/* Takes both. */
-static void check_values(smelt_tensor *a, smelt_tensor *b) {
-  float values[2][64];
-  size_t size = (size_t)smelt_count(b) * sizeof(float);
-  smelt_error err;
-  CHECK_I64(smelt_count(a), smelt_count(b));
-  CHECK(size <= sizeof values[0]);
-  CHECK_OK(smelt_into_host(a, SMELT_F32, values[0], size, &err), err);
-  CHECK_OK(smelt_into_host(b, SMELT_F32, values[1], size, &err), err);
-  CHECK(memcmp(values[0], values[1], size) == 0);
-}
-
 /* Runs the program on both devices; what `ctx` has counted until its values are read. */
 static smelt_counters run(smelt_context *ctx, smelt_context *ref, program *function, int64_t rows) {
   smelt_tensor *out[MOST_RESULTS], *expected[MOST_RESULTS];
@@ -120,7 +108,7 @@ static smelt_counters run(smelt_context *ctx, smelt_context *ref, program *funct
   CHECK_I64(function(ref, rows, expected), n);
   CHECK_OK(smelt_sync(ctx, &err), err);
   smelt_counters counters = counters_of(ctx);
-  for (int i = 0; i < n; i++) check_values(out[i], expected[i]);
+  for (int i = 0; i < n; i++) check_same_values(out[i], expected[i]);
   return counters;
 }
 
