@@ -28,7 +28,7 @@ smelt_status sm_shape_make(sm_shape *out, smelt_dtype dtype, int rank, const int
     return sm_error_set(err, SMELT_ERR_SHAPE, "rank %d is not between 0 and %d", rank, SMELT_MAX_RANK);
   }
   if (rank > 0 && !dims) return sm_error_set(err, SMELT_ERR_ARGUMENT, "dims is NULL");
-  *out = (sm_shape){.rank = rank};
+  out->rank = rank;
   for (int i = 0; i < rank; i++) {
     if (dims[i] < 0) {
       return sm_error_set(err, SMELT_ERR_SHAPE, "extent %" PRId64 " of axis %d is negative", dims[i], i);

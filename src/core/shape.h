@@ -11,7 +11,7 @@
 
 typedef struct sm_shape {
   int rank;
-  int64_t dims[SMELT_MAX_RANK];
+  int64_t dims[SMELT_MAX_RANK]; /* anything from `rank` on */
 } sm_shape;
 
 /* Checks rank, extents and byte size. ERR_SHAPE, ERR_ARGUMENT (NULL dims). */

@@ -159,7 +159,8 @@ static smelt_status infer_dtypes(const sm_call *c, sm_inferred *out, smelt_error
 /* --- Shapes ----------------------------------------------------------------------- */
 
 static smelt_status broadcast_shapes(const sm_call *c, sm_inferred *out, smelt_error *err) {
-  sm_shape shape = {.rank = 0};
+  sm_shape shape;
+  shape.rank = 0;
   for (int i = 0; i < c->n; i++) {
     if (c->operands[i].is_scalar) continue;
     if (!sm_shape_broadcast(&shape, c->operands[i].shape)) {
@@ -262,7 +263,9 @@ static smelt_status check_call(const sm_call *c, smelt_error *err) {
 
 /* Not inlined, so that no arithmetic leaves the environment of sm_infer. */
 __attribute__((noinline)) static smelt_status infer(const sm_call *c, sm_inferred *out, smelt_error *err) {
-  memset(out, 0, offsetof(sm_inferred, attrs.axes));
+  out->shape.rank = 0;
+  out->attrs.n = 0;
+  out->attrs.keepdims = false;
   SM_TRY(infer_dtypes(c, out, err));
   switch (c->row->shape) {
     case SM_SHAPE_BROADCAST:

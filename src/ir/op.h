@@ -153,7 +153,9 @@ enum { SM_MAX_OPERANDS = 8 };
 
 /* Whether no operand is a tensor, so that a call has to say where its result lives. */
 static inline bool sm_op_creates(const sm_op_row *row) {
-  return row->operands[strspn(row->operands, "S")] == '\0';
+  const char *letter = row->operands;
+  while (*letter == 'S') letter++;
+  return *letter == '\0';
 }
 static inline bool sm_op_takes_list(const sm_op_row *row) { return row->operands[0] == 'L'; }
 /* The letter of operand i. */

@@ -179,6 +179,15 @@ typedef struct recording {
   bool last[SM_MAX_OPERANDS]; /* the operand's last reference was taken */
 } recording;
 
+/* Zeros in the rest, more than a KiB, would be a tenth of what recording costs. */
+static void begin_recording(recording *r, sm_stream *s, const sm_op_row *row, const sm_argument *arguments,
+                            int n) {
+  r->stream = s;
+  r->row = row;
+  r->arguments = arguments;
+  r->n = n;
+}
+
 static smelt_status infer_call(recording *r, const smelt_attrs *attrs, smelt_error *err) {
   sm_call_operand operands[SM_MAX_OPERANDS];
   for (int i = 0; i < r->n; i++) {
@@ -211,11 +220,18 @@ static sm_tensor *alias_of(sm_stream *s, const sm_tensor *t) {
   return a;
 }
 
+/* What a segment knows of it, whose producer is still to be said. All members are named: a
+ * compiler writes zeros first if one is not. */
+static sm_value value_of(sm_tensor *t) {
+  return (sm_value){
+      .id = t->id, .dtype = t->dtype, .shape = t->shape, .producer = SM_NO_OP, .live = false, .tensor = t};
+}
+
 /* The tensor's number in the current segment; one from outside becomes a source. */
 static bool number_tensor(sm_stream *s, sm_tensor *t, uint32_t *value) {
   if (t->stream != s && !(t = alias_of(s, t))) return false;
   if (!sm_tensor_in_segment(t)) {
-    sm_value source = {.id = t->id, .dtype = t->dtype, .shape = t->shape, .tensor = t};
+    sm_value source = value_of(t);
     if (!sm_segment_add_source(&s->segment, &source, &t->value)) return false;
     t->epoch = s->epoch;
   }
@@ -283,7 +299,7 @@ static sm_tensor *append(recording *r) {
   if (!t) return NULL;
   if (row->random) draw_random(r);
   t->id = new_id(s);
-  sm_value out = {.id = t->id, .dtype = t->dtype, .shape = t->shape, .tensor = t};
+  sm_value out = value_of(t);
   const sm_attrs *attrs = sm_op_has_attrs(row) ? &r->inferred.attrs : NULL;
   if (!sm_segment_append_with(&s->segment, row, r->operands, r->n, attrs, &out, &t->value)) {
     sm_tensor_free(s, t);
@@ -373,7 +389,8 @@ static sm_tensor *refuse_record(const sm_argument *arguments, int n, sm_cause **
 
 static sm_tensor *record(sm_stream *s, sm_thread *self, const sm_op_row *row, const sm_argument *arguments,
                          int n, const smelt_attrs *attrs, sm_cause **cause) {
-  recording r = {.stream = s, .row = row, .arguments = arguments, .n = n};
+  recording r;
+  begin_recording(&r, s, row, arguments, n);
   make_room(&r);
   take_references(&r);
   sm_tensor *t = try_record(&r, attrs, cause);

@@ -86,20 +86,20 @@ typedef struct sm_streams sm_streams;
 typedef struct sm_tensor {
   _Atomic uint32_t refs;
   _Atomic uint8_t state; /* sm_tensor_state */
-  bool dead;
   smelt_dtype dtype;
   sm_shape shape;
-  uint64_t id;
-  uint64_t source; /* of an alias: the id of the tensor it stands for; 0 */
   sm_stream *stream;
-  uint64_t epoch; /* of the segment `value` belongs to */
-  uint32_t value;
-  sm_buffer *buffer;             /* READY */
-  sm_cause *cause;               /* POISONED */
   const char *origin;            /* the operation or function that made it; static */
-  _Atomic(const char *) where;   /* it was called, if that is known; static */
-  struct sm_tensor *prev, *next; /* all tensors of the stream */
-  struct sm_tensor *link;        /* the one list of drops or aliases that it is in */
+  struct sm_tensor *next, *prev; /* all tensors of the stream */
+  uint64_t id;                   /* here and below: zeros in a new one */
+  uint64_t source;               /* of an alias: the id of the tensor it stands for; 0 */
+  uint64_t epoch;                /* of the segment `value` belongs to */
+  uint32_t value;
+  bool dead;
+  sm_buffer *buffer;           /* READY */
+  sm_cause *cause;             /* POISONED */
+  _Atomic(const char *) where; /* it was called, if that is known; static */
+  struct sm_tensor *link;      /* the one list of drops or aliases that it is in */
 } sm_tensor;
 
 typedef struct sm_stream_options {

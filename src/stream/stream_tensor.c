@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stream/stream_tensor.h"
 
+#include <stddef.h>
 #include <string.h>
 
 static sm_tensor *pop(sm_tensor **list) {
@@ -39,13 +40,14 @@ sm_tensor *sm_tensor_create(sm_stream *s, sm_tensor_state state, smelt_dtype dty
                             const char *origin) {
   sm_tensor *t = take_spare(s);
   if (!t) return NULL;
-  memset(t, 0, sizeof *t);
+  memset(&t->id, 0, sizeof *t - offsetof(sm_tensor, id));
   atomic_init(&t->refs, 1);
   atomic_init(&t->state, (uint8_t)state);
   t->dtype = dtype;
   t->shape = *shape;
   t->stream = s;
   t->origin = origin;
+  t->prev = NULL;
   t->next = s->tensors;
   if (t->next) t->next->prev = t;
   s->tensors = t;
