@@ -247,7 +247,7 @@ static bool allocate(sm_search *s) {
   s->value_scratch = sm_arena_zalloc(arena, n_values, sizeof *s->value_scratch);
   s->guest_scratch = sm_arena_zalloc(arena, words, sizeof *s->guest_scratch);
   s->with_guests = sm_arena_zalloc(arena, n, sizeof *s->with_guests);
-  s->contract_scratch = sm_arena_zalloc(arena, 2 * words, sizeof *s->contract_scratch);
+  s->contract_scratch = sm_arena_zalloc(arena, SM_CONTRACT_SETS * words, sizeof *s->contract_scratch);
   s->plan->refusals = sm_arena_zalloc(kept, n_edges, sizeof *s->plan->refusals);
   s->plan->cluster_of = sm_arena_zalloc(kept, n, sizeof *s->plan->cluster_of);
   s->plan->last_reader = sm_arena_zalloc(kept, n_values, sizeof *s->plan->last_reader);

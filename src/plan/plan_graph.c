@@ -100,16 +100,31 @@ bool sm_graph_convex(const sm_graph *g, uint32_t a, uint32_t b, const uint64_t *
   return !passes_outside(g, a, b, members_a, members_b) && !passes_outside(g, b, a, members_a, members_b);
 }
 
-void sm_graph_contract(sm_graph *g, uint32_t a, uint32_t b, uint64_t *scratch) {
-  uint64_t *below = scratch, *above = scratch + g->words;
-  memcpy(below, sm_graph_below(g, a), g->words * sizeof *below);
-  memcpy(above, sm_graph_above(g, a), g->words * sizeof *above);
-  sm_bitset_union(below, sm_graph_below(g, b), g->words);
-  sm_bitset_union(above, sm_graph_above(g, b), g->words);
-  for (uint32_t op = 0; op < g->n_ops; op++) {
-    if (sm_bitset_has(above, op)) sm_bitset_union(sm_graph_below(g, op), below, g->words);
-    if (sm_bitset_has(below, op)) sm_bitset_union(sm_graph_above(g, op), above, g->words);
+/* Adds `more` to the sets of the members of `who` that are not `informed`. */
+static void inform(const sm_graph *g, uint64_t *sets, const uint64_t *who, const uint64_t *informed,
+                   const uint64_t *more) {
+  for (size_t w = 0; w < g->words; w++) {
+    for (uint64_t rest = who[w] & ~informed[w]; rest; rest &= rest - 1) {
+      size_t op = w * 64 + (size_t)__builtin_ctzll(rest);
+      sm_bitset_union(sets + op * g->words, more, g->words);
+    }
   }
+}
+
+/* Who reaches a record reaches already what that does; so on a path from `a` to `b` most
+ * have nothing to learn. */
+void sm_graph_contract(sm_graph *g, uint32_t a, uint32_t b, uint64_t *scratch) {
+  size_t words = g->words, bytes = words * sizeof *scratch;
+  uint64_t *below_a = scratch, *below_b = below_a + words, *above_a = below_b + words,
+           *above_b = above_a + words;
+  memcpy(below_a, sm_graph_below(g, a), bytes);
+  memcpy(below_b, sm_graph_below(g, b), bytes);
+  memcpy(above_a, sm_graph_above(g, a), bytes);
+  memcpy(above_b, sm_graph_above(g, b), bytes);
+  inform(g, g->below, above_a, above_b, below_b);
+  inform(g, g->below, above_b, above_a, below_a);
+  inform(g, g->above, below_a, below_b, above_b);
+  inform(g, g->above, below_b, below_a, above_a);
 }
 
 void sm_graph_dissolve(sm_graph *g, const uint32_t *ops, int n, bool dissolved) {

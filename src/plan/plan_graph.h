@@ -36,7 +36,9 @@ void sm_graph_count_uses(const sm_graph *g, uint32_t op, uint32_t *uses);
  * the reachability of the whole cluster. */
 bool sm_graph_convex(const sm_graph *g, uint32_t a, uint32_t b, const uint64_t *members_a,
                      const uint64_t *members_b);
-/* Makes the members of both clusters reach and be reached alike. */
+/* Makes the members of both clusters reach and be reached alike. `scratch` has room for so
+ * many sets. */
+enum { SM_CONTRACT_SETS = 4 };
 void sm_graph_contract(sm_graph *g, uint32_t a, uint32_t b, uint64_t *scratch);
 
 /* Makes the needed records `ops` guests of their readers, or guests needed again. */
