@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the files of the stream module share: entering and leaving a stream, making
- * and freeing tensors, and ending a segment. */
+ * What the files of the stream module share: entering and leaving a stream (stream.c), making
+ * and freeing tensors (stream_tensor.c), recording (stream_record.c) and ending a segment
+ * (segment_end.c). */
 #ifndef SM_STREAM_STREAM_TENSOR_H
 #define SM_STREAM_STREAM_TENSOR_H
 
@@ -16,6 +17,10 @@ sm_thread *sm_stream_enter(sm_stream *s);
 void sm_stream_leave(sm_stream *s, sm_thread *self);
 /* The same in the middle, where callbacks stay forbidden. */
 void sm_stream_unlock(sm_stream *s);
+/* Fetches the memory that was wanted. Gives the lock back meanwhile. False if there is none. */
+bool sm_stream_restock(sm_stream *s);
+/* ERR_REENTRANT: what a call from inside a callback is answered. */
+smelt_status sm_stream_refuse_reentry(smelt_error *err);
 
 /* --- With the lock held --------------------------------------------------------------- */
 
@@ -34,6 +39,10 @@ void sm_tensor_bury(sm_stream *s, sm_tensor *t);
 /* Adds a line to the log. */
 #define sm_stream_log(s, category, ...) \
   (sm_log_on((s)->set->log, category) ? sm_text_addf(&(s)->lines, __VA_ARGS__) : (void)0)
+
+static inline uint64_t sm_stream_new_id(sm_stream *s) {
+  return atomic_fetch_add_explicit(&s->set->next_id, 1, memory_order_relaxed);
+}
 
 static inline bool sm_tensor_in_segment(const sm_tensor *t) { return t->epoch == t->stream->epoch; }
 
