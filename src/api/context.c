@@ -17,6 +17,7 @@
 #include "core/mode.h"
 #include "drivers/drivers.h"
 #include "launch/buffer_executor.h"
+#include "rt/call_driver.h"
 
 /* --- Misuses -------------------------------------------------------------------------- */
 
@@ -223,7 +224,7 @@ smelt_status smelt_sync(smelt_context *ctx, smelt_error *err) {
   sm_stream *s = sm_context_stream(ctx, err);
   if (!s) return SMELT_ERR_MEMORY;
   SM_TRY(sm_stream_flush(s, err));
-  return sm_device_wait(&ctx->device, err);
+  return sm_call_wait(&ctx->device, err);
 }
 
 smelt_status smelt_seed(smelt_context *ctx, uint64_t seed) {

@@ -7,6 +7,7 @@
 #include "api/reference.h"
 #include "base/error.h"
 #include "base/float_env.h"
+#include "rt/call_driver.h"
 
 static smelt_tensor *poisoned(const smelt_error *err) { return sm_reference_poison(sm_cause_create(err)); }
 
@@ -33,7 +34,7 @@ static smelt_status upload_bools(sm_buffer *buffer, const unsigned char *data, s
   for (size_t at = 0; at < buffer->bytes; at += sizeof piece) {
     size_t n = buffer->bytes - at < sizeof piece ? buffer->bytes - at : sizeof piece;
     for (size_t i = 0; i < n; i++) piece[i] = data[at + i] != 0;
-    SM_TRY(device->driver->upload(device, buffer->data, at, piece, n, err));
+    SM_TRY(sm_call_upload(device, buffer->data, at, piece, n, err));
   }
   return SMELT_OK;
 }
@@ -41,7 +42,7 @@ static smelt_status upload_bools(sm_buffer *buffer, const unsigned char *data, s
 static smelt_status upload(sm_buffer *buffer, smelt_dtype dtype, const void *data, smelt_error *err) {
   if (dtype == SMELT_BOOL) return upload_bools(buffer, data, err);
   if (!buffer->bytes) return SMELT_OK;
-  return buffer->device->driver->upload(buffer->device, buffer->data, 0, data, buffer->bytes, err);
+  return sm_call_upload(buffer->device, buffer->data, 0, data, buffer->bytes, err);
 }
 
 static smelt_status make_input(smelt_context *ctx, smelt_dtype dtype, const sm_shape *shape,

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/observer.h"
 #include "base/timeline.h"
+#include "rt/call_driver.h"
 
 bool sm_kernel_table_init(sm_kernel_table *table, sm_device *device, const sm_log *log,
                           sm_counters *counters) {
@@ -15,7 +16,7 @@ bool sm_kernel_table_init(sm_kernel_table *table, sm_device *device, const sm_lo
 }
 
 static void free_entry(const sm_kernel_table *table, sm_kernel_entry *entry) {
-  if (entry->kernel) table->device->driver->release(table->device, entry->kernel);
+  if (entry->kernel) sm_call_release(table->device, entry->kernel);
   sm_free(table->device->allocator, entry, sizeof *entry);
 }
 
@@ -86,7 +87,7 @@ static smelt_status make(sm_kernel_table *table, sm_kir_kernel *ir, bool interpr
   int64_t begin = sm_timeline_begin(table->log);
   SM_TRY(sm_kir_verify(ir, err));
   log_compile(table, ir);
-  SM_TRY((interpreted ? driver->interpret : driver->compile)(table->device, ir, &entry->kernel, err));
+  SM_TRY(sm_call_compile(table->device, ir, interpreted, &entry->kernel, err));
   sm_count(&table->counters->kernels_compiled, 1);
   sm_tell(table->log, kernel, .name = entry->name, .ns = sm_os_now() - begin,
           .from_cache = driver->from_cache && driver->from_cache(entry->kernel), .interpreted = interpreted);

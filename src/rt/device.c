@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/observer.h"
 #include "base/os.h"
+#include "rt/call_driver.h"
 
 /* --- Devices --------------------------------------------------------------------- */
 
@@ -40,13 +41,13 @@ smelt_status sm_device_open(sm_device *device, const char *spec, const sm_driver
   device->allocator = allocator;
   device->log = log;
   if (!sm_mutex_init(&device->lock, SM_LOCK_DEVICE)) return sm_error_memory(err, "a lock");
-  smelt_status status = driver->open(device, spec[n] ? spec + n + 1 : NULL, err);
+  smelt_status status = sm_call_open(device, spec[n] ? spec + n + 1 : NULL, err);
   if (status != SMELT_OK) sm_mutex_destroy(&device->lock);
   return status;
 }
 
 void sm_device_close(sm_device *device) {
-  device->driver->close(device);
+  sm_call_close(device);
   for (sm_buffer *b = device->spare, *next; b; b = next) {
     next = b->next;
     sm_free(device->allocator, b, sizeof *b);
@@ -99,7 +100,7 @@ smelt_status sm_buffer_create(sm_device *device, size_t bytes, sm_buffer **out, 
   *out = NULL;
   sm_buffer *buffer = new_buffer(device, bytes);
   if (!buffer) return sm_error_memory(err, "a buffer");
-  buffer->data = bytes ? device->driver->alloc(device, bytes) : NULL;
+  buffer->data = bytes ? sm_call_alloc(device, bytes) : NULL;
   if (bytes && !buffer->data) {
     make_spare(buffer);
     return sm_error_set(err, SMELT_ERR_MEMORY, "out of memory: %zu bytes of tensor data on %s", bytes,
@@ -114,7 +115,7 @@ smelt_status sm_buffer_create(sm_device *device, size_t bytes, sm_buffer **out, 
 static smelt_status copy_in(sm_device *device, const void *data, size_t bytes, sm_buffer **out,
                             smelt_error *err) {
   SM_TRY(sm_buffer_create(device, bytes, out, err));
-  smelt_status status = bytes ? device->driver->upload(device, (*out)->data, 0, data, bytes, err) : SMELT_OK;
+  smelt_status status = bytes ? sm_call_upload(device, (*out)->data, 0, data, bytes, err) : SMELT_OK;
   if (status == SMELT_OK) return SMELT_OK;
   sm_buffer_drop(*out);
   *out = NULL;
@@ -191,8 +192,7 @@ static smelt_status read_by_copy(const sm_buffer *buffer, size_t size, const sm_
   void *copy = sm_alloc(device->allocator, bytes);
   if (!copy) return sm_error_memory(err, "a copy of a view");
   in_copy.offset -= begin;
-  smelt_status status =
-      device->driver->download(device, buffer->data, (size_t)begin * size, copy, bytes, err);
+  smelt_status status = sm_call_download(device, buffer->data, (size_t)begin * size, copy, bytes, err);
   if (status == SMELT_OK) sm_layout_gather(&in_copy, size, copy, to);
   sm_free(device->allocator, copy, bytes);
   return status;
@@ -206,7 +206,7 @@ smelt_status sm_buffer_read(const sm_buffer *buffer, smelt_dtype dtype, const sm
   sm_buffer_layout(buffer, shape, &layout);
   if (bytes == 0) return SMELT_OK;
   if (sm_layout_is_dense(&layout)) {
-    return device->driver->download(device, buffer->data, (size_t)layout.offset * size, to, bytes, err);
+    return sm_call_download(device, buffer->data, (size_t)layout.offset * size, to, bytes, err);
   }
   if (!device->driver->host_memory) return read_by_copy(buffer, size, &layout, to, err);
   sm_layout_gather(&layout, size, buffer->data, to);
@@ -219,7 +219,7 @@ static smelt_status gather_by_host(const sm_buffer *from, size_t size, const sm_
   void *copy = sm_alloc(device->allocator, to->bytes);
   if (!copy) return sm_error_memory(err, "a copy of a view");
   smelt_status status = read_by_copy(from, size, layout, copy, err);
-  if (status == SMELT_OK) status = device->driver->upload(device, to->data, 0, copy, to->bytes, err);
+  if (status == SMELT_OK) status = sm_call_upload(device, to->data, 0, copy, to->bytes, err);
   sm_free(device->allocator, copy, to->bytes);
   return status;
 }
@@ -237,10 +237,6 @@ smelt_status sm_buffer_gather(const sm_buffer *from, smelt_dtype dtype, const sm
   return status;
 }
 
-smelt_status sm_device_wait(sm_device *device, smelt_error *err) {
-  return device->driver->wait ? device->driver->wait(device, err) : SMELT_OK;
-}
-
 /* --- References ------------------------------------------------------------------------ */
 
 sm_buffer *sm_buffer_ref(sm_buffer *buffer) {
@@ -252,7 +248,7 @@ static void free_data(sm_buffer *buffer) {
   if (buffer->free_fn) buffer->free_fn(buffer->user);
   if (buffer->borrowed) return;
   sm_device *device = buffer->device;
-  if (buffer->data) device->driver->free(device, buffer->data, buffer->bytes);
+  if (buffer->data) sm_call_free(device, buffer->data, buffer->bytes);
   count_bytes(device, -(int64_t)buffer->bytes);
 }
 

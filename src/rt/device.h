@@ -171,9 +171,6 @@ smelt_status sm_buffer_gather(const sm_buffer *from, smelt_dtype dtype, const sm
 sm_buffer *sm_buffer_ref(sm_buffer *buffer);
 void sm_buffer_drop(sm_buffer *buffer);
 
-/* Waits until what was launched on the device is done. */
-smelt_status sm_device_wait(sm_device *device, smelt_error *err);
-
 /* Whether whoever holds this reference may write the memory: it is nobody else's. A copy
  * of the user's memory is not written either: the user would not get that back before the
  * result is gone. */

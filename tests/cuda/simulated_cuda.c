@@ -7,9 +7,11 @@
  *
  * What a test sees of the driver (opening, arguments, memory, errors) is as with a
  * device; SIMULATED_CUDA=none is a machine without one, and memory is limited to
- * SIMULATED_CUDA_BYTES. */
+ * SIMULATED_CUDA_BYTES. NVIDIA's libraries compute in whatever floating-point environment they
+ * are called in; these end the process if it is not the usual one. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fenv.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -26,9 +28,20 @@
 
 typedef void run_grid_fn(unsigned blocks, unsigned threads, void **arguments);
 
+/* --- The floating-point environment ----------------------------------------------------------- */
+
+/* Nothing traps, values are rounded to nearest and denormal ones kept. */
+static void check_environment(void) {
+  volatile float tiny = 0x1p-126f;
+  if (fegetexcept() == 0 && fegetround() == FE_TONEAREST && tiny / 2 != 0) return;
+  (void)fputs("the simulated CUDA was called in a floating-point environment of the host's\n", stderr);
+  abort();
+}
+
 /* --- Devices ------------------------------------------------------------------------------ */
 
 CUresult cuInit(unsigned flags) {
+  check_environment();
   const char *kind = getenv("SIMULATED_CUDA");
   return flags || (kind && strcmp(kind, "none") == 0) ? CUDA_ERROR_NO_DEVICE : CUDA_SUCCESS;
 }
@@ -70,8 +83,11 @@ static _Thread_local int entered;
 CUresult cuDevicePrimaryCtxRetain(CUcontext *out, CUdevice device) {
   return (void)device, *out = (CUcontext)(void *)&context, CUDA_SUCCESS;
 }
-CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) { return (void)device, CUDA_SUCCESS; }
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
+  return (void)device, check_environment(), CUDA_SUCCESS;
+}
 CUresult cuCtxPushCurrent_v2(CUcontext c) {
+  check_environment();
   return entered++, c == (void *)&context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 CUresult cuCtxPopCurrent_v2(CUcontext *out) {
@@ -240,6 +256,7 @@ static bool write_source(const char *path, const char *text) {
 /* Options have to be those that keep bits. */
 nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int n, const char *const *options) {
   char source[80], command[600];
+  check_environment();
   bool exact = n == 2 && strcmp(options[0], "--gpu-architecture=sm_90") == 0 &&
                strcmp(options[1], "--fmad=false") == 0;
   (void)snprintf(program->library, sizeof program->library, "/tmp/simulated-cuda-XXXXXX");

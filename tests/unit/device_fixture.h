@@ -28,4 +28,37 @@ static inline void check_fork(smelt_context *ctx) {
   CHECK_STATUS(smelt_into_host(t, SMELT_F32, y, sizeof y, NULL), SMELT_OK);
 }
 
+/* exp and a sum, of denormal numbers and with an overflow. */
+static inline void compute_in_host(const char *device, float *results) {
+  static const float x[] = {0, 0x1p-149f, 3, 1.1f};
+  smelt_context *ctx = open_device(device);
+  smelt_tensor *t = smelt_from_host(ctx, SMELT_F32, DIMS(4), x);
+  smelt_tensor *sum = smelt_sum(smelt_ref(t), NULL, 0, false, SMELT_F32), *y = smelt_exp(smelt_mul(t, 100));
+  CHECK_STATUS(smelt_into_host(y, SMELT_F32, results, 4 * sizeof *results, NULL), SMELT_OK);
+  CHECK_STATUS(smelt_into_host(sum, SMELT_F32, results + 4, sizeof *results, NULL), SMELT_OK);
+  close_context(ctx);
+}
+
+/* Whatever floating-point environment the host has set: all traps, flushing of denormal numbers, or
+ * rounding to zero. */
+static inline void check_host_environments(const char *device) {
+#if defined(__x86_64__)
+  static const unsigned hosts[] = {0, 0x9fc0, 0x7f80};
+  const unsigned usual = __builtin_ia32_stmxcsr();
+  float expected[5], results[5];
+  compute_in_host("ref", expected);
+  for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++) {
+    __builtin_ia32_ldmxcsr(hosts[i]);
+    compute_in_host(device, results);
+    const unsigned after = __builtin_ia32_stmxcsr() & ~0x3fu; /* without flags */
+    __builtin_ia32_ldmxcsr(usual);
+    CHECK_I64(after, hosts[i]);
+    CHECK(memcmp(results, expected, sizeof results) == 0);
+  }
+#else
+  (void)device;
+  TEST_SKIP("how a host sets its environment is written down for x86-64");
+#endif
+}
+
 #endif

@@ -139,6 +139,11 @@ TEST(forked_processes_are_refused) {
   close_context(ctx);
 }
 
+TEST(the_float_environment_of_the_host_changes_nothing) {
+  simulate();
+  check_host_environments("cuda");
+}
+
 /* --- Kernels ------------------------------------------------------------------------------------- */
 
 /* out[i] = s0 + … + s(n-1) + table[i % 2]: more words than there is room for by value, if n is large. */
@@ -232,4 +237,5 @@ TEST(groups_share_memory) {
 
 TEST_MAIN(CASE(groups_share_memory), CASE(missing_library), CASE(missing_device), CASE(missing_compiler),
           CASE(described), CASE(memory_has_places), CASE(memory_runs_out), CASE(forked_processes_are_refused),
-          CASE(words_by_value_and_in_memory), CASE(compilers_words_are_passed_on), CASE(texts_are_logged))
+          CASE(the_float_environment_of_the_host_changes_nothing), CASE(words_by_value_and_in_memory),
+          CASE(compilers_words_are_passed_on), CASE(texts_are_logged))

@@ -221,6 +221,13 @@ TEST(after_a_fork) {
   close_context(ctx);
 }
 
+TEST(the_float_environment_of_the_host_changes_nothing) {
+  sm_device device;
+  open_or_skip(&device);
+  sm_device_close(&device);
+  check_host_environments("opencl");
+}
+
 static void count_cached(void *user, const char *line) {
   *(int *)user += strstr(line, "from the cache") != NULL;
 }
@@ -249,4 +256,5 @@ TEST(groups_share_memory) { try_groups_on("opencl"); }
 TEST_MAIN(CASE(groups_share_memory), CASE(missing_library), CASE(missing_device), CASE(no_platform),
           CASE(devices_by_number_and_name), CASE(a_kernel_by_hand), CASE(a_kernel_that_cannot_be_built),
           CASE(freed_memory_is_used_again), CASE(no_more_than_allowed_is_kept), CASE(too_much_memory),
-          CASE(beside_the_cpu), CASE(after_a_fork), CASE(binaries_are_kept))
+          CASE(beside_the_cpu), CASE(after_a_fork), CASE(the_float_environment_of_the_host_changes_nothing),
+          CASE(binaries_are_kept))
