@@ -198,10 +198,10 @@ nvrtcResult nvrtcCreateProgram(nvrtcProgram *out, const char *text, const char *
   return *out && (*out)->text ? 0 : 1;
 }
 
-/* Instructions of NVIDIA's machines, and what stands for them. */
+/* Instructions of NVIDIA's machines, and what stands for them; there is one NaN there. */
 static const char *const instructions[][2] = {
     {"asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(v) : \"h\"(a));", "v = sm_f16_to_f32(a);"},
-    {"asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(v) : \"f\"(a));", "v = sm_f16_from_f32(a);"}};
+    {"asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(v) : \"f\"(a));", "v = a != a ? 0x7fff : sm_f16_from_f32(a);"}};
 
 static void write_text(FILE *file, const char *text) {
   while (*text) {

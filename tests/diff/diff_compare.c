@@ -8,23 +8,13 @@
 
 #include "core/dtype.h"
 #include "diff_program.h"
+#include "same_values.h"
 
 /* --- Two ways ---------------------------------------------------------------------------- */
 
-static bool same_element(smelt_dtype dtype, const unsigned char *a, const unsigned char *b) {
-  size_t size = smelt_dtype_size(dtype);
-  if (memcmp(a, b, size) == 0) return true;
-  if (!is_float(dtype)) return false;
-  return isnan(sm_scalar_of(dtype, a).as.f64) && isnan(sm_scalar_of(dtype, b).as.f64);
-}
-
 /* The first element that differs, -1 if none does. */
-static int64_t first_difference(const observation *a, const observation *b) {
-  size_t size = smelt_dtype_size(a->dtype);
-  for (size_t i = 0; i * size < a->bytes; i++) {
-    if (!same_element(a->dtype, a->data + i * size, b->data + i * size)) return (int64_t)i;
-  }
-  return -1;
+static int64_t differing_element(const observation *a, const observation *b) {
+  return first_difference(a->dtype, a->data, b->data, (int64_t)(a->bytes / smelt_dtype_size(a->dtype)));
 }
 
 static bool same_type(const observation *a, const observation *b) {
@@ -52,7 +42,7 @@ static bool same_step(const way *w, int at_step, const observation *judge, const
     if (out) (void)fprintf(out, "# %s: step %d has another dtype or shape\n", w->name, at_step);
     return false;
   }
-  int64_t at = judge->data && judge->status == SMELT_OK ? first_difference(judge, other) : -1;
+  int64_t at = judge->data && judge->status == SMELT_OK ? differing_element(judge, other) : -1;
   if (at < 0) return true;
   if (!out) return false;
   (void)fprintf(out, "# %s: element %" PRId64 " read by step %d is ", w->name, at, at_step);

@@ -4,9 +4,11 @@
 #ifndef TESTS_API_FIXTURE_H
 #define TESTS_API_FIXTURE_H
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "harness.h"
+#include "same_values.h"
 #include "smelt/smelt.h"
 
 /* A shape: rank and extents. */
@@ -64,16 +66,20 @@ static inline double value_of(smelt_tensor *t) {
   return value;
 }
 
-/* The same values of f32, at most 256, bit for bit. Takes both. */
+/* Takes both. */
 static inline void check_same_values(smelt_tensor *a, smelt_tensor *b) {
-  float values[2][256];
-  size_t size = (size_t)smelt_count(b) * sizeof(float);
   smelt_error err;
-  CHECK_I64(smelt_count(a), smelt_count(b));
-  CHECK(size <= sizeof values[0]);
-  CHECK_OK(smelt_into_host(a, SMELT_F32, values[0], size, &err), err);
-  CHECK_OK(smelt_into_host(b, SMELT_F32, values[1], size, &err), err);
-  CHECK(memcmp(values[0], values[1], size) == 0);
+  smelt_dtype dtype = smelt_dtype_of(b);
+  int64_t n = smelt_count(b);
+  size_t size = (size_t)n * smelt_dtype_size(dtype);
+  void *x = malloc(size + 1), *y = malloc(size + 1);
+  CHECK(x && y);
+  CHECK_I64(smelt_count(a), n);
+  CHECK_OK(smelt_into_host(a, dtype, x, size, &err), err);
+  CHECK_OK(smelt_into_host(b, dtype, y, size, &err), err);
+  CHECK_I64(first_difference(dtype, x, y, n), -1);
+  free(x);
+  free(y);
 }
 
 /* Takes `t`, which has to be poisoned with this cause. */

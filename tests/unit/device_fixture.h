@@ -53,7 +53,7 @@ static inline void check_host_environments(const char *device) {
     const unsigned after = __builtin_ia32_stmxcsr() & ~0x3fu; /* without flags */
     __builtin_ia32_ldmxcsr(usual);
     CHECK_I64(after, hosts[i]);
-    CHECK(memcmp(results, expected, sizeof results) == 0);
+    CHECK_I64(first_difference(SMELT_F32, results, expected, 5), -1);
   }
 #else
   (void)device;

@@ -13,6 +13,7 @@
 #include "kir/kir.h"
 
 #include "harness.h"
+#include "same_values.h"
 
 enum {
   OPERANDS = 4,
@@ -101,13 +102,6 @@ static inline void fill_operand(smelt_dtype dtype, unsigned char *to, uint64_t *
     if (dtype == SMELT_BOOL) word.bits = bits & 1;
     memcpy(to, &word, size);
   }
-}
-
-/* Equal bits, or both NaN. */
-static inline bool same_element(smelt_dtype dtype, const void *a, const void *b) {
-  if (memcmp(a, b, smelt_dtype_size(dtype)) == 0) return true;
-  sm_scalar x = sm_scalar_of(dtype, a), y = sm_scalar_of(dtype, b);
-  return x.kind == SM_KIND_FLOAT && isnan(x.as.f64) && isnan(y.as.f64);
 }
 
 typedef struct operation_data {

@@ -90,19 +90,6 @@ static const expectation expectations[] = {
     {narrow, 5, 24 + 4 * 6, 6 + 6 * (2 + 3 + 4 + 5)},
 };
 
-/* Takes both. */
-static void check_values(smelt_tensor *a, smelt_tensor *b) {
-  unsigned char bytes[2][256];
-  size_t size = (size_t)smelt_count(a) * smelt_dtype_size(smelt_dtype_of(a));
-  smelt_error err;
-  CHECK_I64(smelt_count(a), smelt_count(b));
-  CHECK(size <= sizeof bytes[0]);
-  smelt_dtype dtype = smelt_dtype_of(a);
-  CHECK_OK(smelt_into_host(a, dtype, bytes[0], size, &err), err);
-  CHECK_OK(smelt_into_host(b, dtype, bytes[1], size, &err), err);
-  CHECK(memcmp(bytes[0], bytes[1], size) == 0);
-}
-
 static void check_expectation(const expectation *e) {
   smelt_context_desc desc = SMELT_CONTEXT_DESC_INIT;
   desc.mode = SMELT_MODE_STRICT; /* halves keep their bits */
@@ -116,7 +103,7 @@ static void check_expectation(const expectation *e) {
   CHECK_I64(c.launches, e->launches);
   CHECK_I64(c.bytes_read, e->read);
   CHECK_I64(c.bytes_written, e->written);
-  for (int i = 0; i < n; i++) check_values(out[i], expected[i]);
+  for (int i = 0; i < n; i++) check_same_values(out[i], expected[i]);
   close_context(cpu);
   close_context(ref);
 }

@@ -131,21 +131,6 @@ static const expectation expectations[] = {
     {nothing, 1, 0, 12},
 };
 
-/* Takes both. */
-static void check_values(smelt_tensor *a, smelt_tensor *b) {
-  smelt_error err;
-  smelt_dtype dtype = smelt_dtype_of(a);
-  size_t size = (size_t)smelt_count(a) * smelt_dtype_size(dtype);
-  char *x = malloc(size + 1), *y = malloc(size + 1);
-  CHECK(x && y);
-  CHECK_I64(smelt_count(a), smelt_count(b));
-  CHECK_OK(smelt_into_host(a, dtype, x, size, &err), err);
-  CHECK_OK(smelt_into_host(b, dtype, y, size, &err), err);
-  CHECK(memcmp(x, y, size) == 0);
-  free(x);
-  free(y);
-}
-
 static void check_expectation(const expectation *e, const smelt_context_desc *desc, bool counts) {
   smelt_context *cpu = open_context_with(desc), *ref = open_device("ref");
   smelt_tensor *out[4], *expected[4];
@@ -159,7 +144,7 @@ static void check_expectation(const expectation *e, const smelt_context_desc *de
     CHECK_I64(c.bytes_read, e->read);
     CHECK_I64(c.bytes_written, e->written);
   }
-  for (int i = 0; i < n; i++) check_values(out[i], expected[i]);
+  for (int i = 0; i < n; i++) check_same_values(out[i], expected[i]);
   close_context(cpu);
   close_context(ref);
 }
