@@ -16,12 +16,22 @@ static bool has_effect(const sm_kir_ins *ins) {
          ins->kind == SM_KIR_NEXT || ins->kind == SM_KIR_BARRIER;
 }
 
+/* Whether a loop over the chunk has one round: its step is as large as chunks, which nobody but the
+ * thread's own number gives to a text that has words. */
+static bool is_once(const sm_c_printer *p, const sm_kir_ins *ins) {
+  const sm_kir_ins *items = p->kernel->ins.items;
+  return ins->kind == SM_KIR_FOR && p->dialect->words && p->kernel->grain &&
+         ins->imm.step >= p->kernel->grain && items[ins->args[0]].kind == SM_KIR_CHUNK_BEGIN &&
+         items[ins->args[1]].kind == SM_KIR_CHUNK_END;
+}
+
 /* Backwards, so that what only unused values use is unused. NEXTs keep what they carry. */
 static void find_used(sm_c_printer *p) {
   for (int32_t i = (int32_t)p->kernel->ins.len - 1; i >= 0; i--) {
     const sm_kir_ins *ins = &p->kernel->ins.items[i];
+    int args = is_once(p, ins) ? 1 : SM_KIR_ARGS;
     p->used[i] = p->used[i] || has_effect(ins);
-    for (int a = 0; a < SM_KIR_ARGS && p->used[i]; a++) {
+    for (int a = 0; a < args && p->used[i]; a++) {
       if (ins->args[a] != SM_KIR_NONE) p->used[ins->args[a]] = true;
     }
   }
@@ -30,116 +40,36 @@ static void find_used(sm_c_printer *p) {
 /* --- Statements -------------------------------------------------------------------------------- */
 
 static void add(sm_c_printer *p, const char *s) { sm_text_add(p->text, s); }
-static void indent(sm_c_printer *p) { sm_text_addf(p->text, "%*s", 2 * p->depth, ""); }
+void sm_c_indent(sm_c_printer *p) { sm_text_addf(p->text, "%*s", 2 * p->depth, ""); }
 
 static void line(sm_c_printer *p, const char *s) {
   if (!s) return;
-  indent(p);
+  sm_c_indent(p);
   add(p, s);
   add(p, "\n");
 }
 
-/* Before a statement about lane l. */
-static void add_lanes(sm_c_printer *p, int width) {
+void sm_c_lanes(sm_c_printer *p, int width) {
   if (width == 1) return;
   sm_text_addf(p->text, "LANES(%d) ", width);
   p->lanes = true;
 }
 
-/* "const f32 v7 = ", or "f32x4 v7; LANES(4) v7.l[l] = "; the expression and its end follow. */
-static void begin_value(sm_c_printer *p, int32_t i, bool constant) {
+void sm_c_begin_value(sm_c_printer *p, int32_t i, bool constant) {
   sm_kir_type type = p->kernel->ins.items[i].type;
-  indent(p);
+  sm_c_indent(p);
   if (type.width == 1 && constant) add(p, "const ");
   sm_c_type(p, sm_c_dtype(p, i), type.width);
   sm_text_addf(p->text, " v%" PRId32, i);
   if (type.width > 1) {
     add(p, "; ");
-    add_lanes(p, type.width);
+    sm_c_lanes(p, type.width);
     sm_text_addf(p->text, "v%" PRId32 ".l[l]", i);
   }
   add(p, " = ");
 }
 
 static void end_statement(sm_c_printer *p) { add(p, ";\n"); }
-
-/* b2[v5], for lane l of a vector b2[v5 + l] or b2[v5 + l * v6]. */
-static void add_element(sm_c_printer *p, const sm_kir_ins *ins) {
-  sm_text_addf(p->text, "b%u[", (unsigned)ins->buffer);
-  sm_c_value(p, ins->args[0]);
-  if (ins->type.width > 1 && ins->kind != SM_KIR_GATHER) add(p, " + l");
-  if (ins->type.width > 1 && ins->kind != SM_KIR_GATHER && ins->args[1] != SM_KIR_NONE) {
-    add(p, " * ");
-    sm_c_value(p, ins->args[1]);
-  }
-  add(p, "]");
-}
-
-/* Bools are bytes in memory. */
-static void add_loaded(sm_c_printer *p, const sm_kir_ins *ins) {
-  add_element(p, ins);
-  if (ins->type.dtype == SMELT_BOOL) add(p, " != 0");
-}
-
-/* Whether a whole vector is read or written at once. */
-static bool is_wide(const sm_c_printer *p, const sm_kir_ins *ins) {
-  bool argument = !p->kernel->buffers.items[ins->buffer].local;
-  return argument && ins->args[1] == SM_KIR_NONE && sm_c_is_wide(p, ins->type);
-}
-
-/* "f32x4 v7 = read_f32x4(b0 + v5);" */
-static void add_wide_load(sm_c_printer *p, int32_t i) {
-  const sm_kir_ins *ins = &p->kernel->ins.items[i];
-  sm_c_vector *vector = sm_c_vector_of(p, ins->type);
-  if (vector) vector->read = p->lanes = true;
-  indent(p);
-  add(p, "const ");
-  sm_c_type(p, ins->type.dtype, ins->type.width);
-  sm_text_addf(p->text, " v%" PRId32 " = read_", i);
-  sm_c_type(p, ins->type.dtype, ins->type.width);
-  sm_text_addf(p->text, "(b%u + ", (unsigned)ins->buffer);
-  sm_c_value(p, ins->args[0]);
-  add(p, ")");
-  end_statement(p);
-}
-
-static void add_load(sm_c_printer *p, int32_t i) {
-  const sm_kir_ins *ins = &p->kernel->ins.items[i];
-  if (sm_c_native_load(p, i)) return;
-  if (ins->kind == SM_KIR_LOAD && is_wide(p, ins)) {
-    add_wide_load(p, i);
-    return;
-  }
-  begin_value(p, i, true);
-  add_loaded(p, ins);
-  end_statement(p);
-}
-
-static void add_wide_store(sm_c_printer *p, const sm_kir_ins *ins) {
-  sm_c_vector *vector = sm_c_vector_of(p, ins->type);
-  if (vector) vector->written = p->lanes = true;
-  indent(p);
-  add(p, "write_");
-  sm_c_type(p, ins->type.dtype, ins->type.width);
-  sm_text_addf(p->text, "(b%u + ", (unsigned)ins->buffer);
-  sm_c_value(p, ins->args[0]);
-  sm_text_addf(p->text, ", v%" PRId32 ")", ins->args[2]);
-  end_statement(p);
-}
-
-static void add_store(sm_c_printer *p, const sm_kir_ins *ins) {
-  if (sm_c_native_store(p, ins)) return;
-  if (is_wide(p, ins) && !sm_c_is_inline(p, ins->args[2])) {
-    add_wide_store(p, ins);
-    return;
-  }
-  indent(p);
-  add_lanes(p, ins->type.width);
-  add_element(p, ins);
-  add(p, " = ");
-  sm_c_value(p, ins->args[2]);
-  end_statement(p);
-}
 
 /* Words hold the bits of a scalar at their low end. */
 static void add_word_value(sm_c_printer *p, smelt_dtype dtype, const char *word) {
@@ -175,22 +105,28 @@ static void add_table(sm_c_printer *p, const sm_kir_ins *ins) {
 
 /* --- Loops ----------------------------------------------------------------------------------- */
 
+/* "for (i64 v3 = v1; v3 < v2; v3 += 4) {", or of one round "{ const i64 v3 = begin;". */
 static void begin_loop(sm_c_printer *p, int32_t i) {
   const sm_kir_ins *ins = &p->kernel->ins.items[i];
+  bool once = is_once(p, ins);
   for (int32_t c = i + 1; c <= i + sm_kir_carries(p->kernel, i); c++) {
-    begin_value(p, c, false);
+    sm_c_begin_value(p, c, false);
     sm_c_value(p, p->kernel->ins.items[c].args[0]);
     end_statement(p);
   }
-  indent(p);
-  add(p, "for (");
+  sm_c_indent(p);
+  p->depth++;
+  add(p, once ? "{ const " : "for (");
   sm_c_type(p, sm_c_dtype(p, i), 1);
   sm_text_addf(p->text, " v%" PRId32 " = ", i);
   sm_c_value(p, ins->args[0]);
+  if (once) {
+    end_statement(p);
+    return;
+  }
   sm_text_addf(p->text, "; v%" PRId32 " < ", i);
   sm_c_value(p, ins->args[1]);
   sm_text_addf(p->text, "; v%" PRId32 " += %" PRId64 ") {\n", i, ins->imm.step);
-  p->depth++;
 }
 
 /* Whether a NEXT before `i` of the same loop has given its value a new one. */
@@ -207,7 +143,7 @@ static void add_kept(sm_c_printer *p, int32_t first, int32_t end) {
     int32_t value = p->kernel->ins.items[i].args[1];
     sm_kir_type type = p->kernel->ins.items[i].type;
     if (!is_overwritten(p, value, i)) continue;
-    indent(p);
+    sm_c_indent(p);
     add(p, "const ");
     sm_c_type(p, type.dtype, type.width);
     sm_text_addf(p->text, " v%" PRId32 " = v%" PRId32, i, value);
@@ -224,8 +160,8 @@ static void add_nexts(sm_c_printer *p, int32_t first) {
     const sm_kir_ins *ins = &p->kernel->ins.items[i];
     const char *lane = ins->type.width > 1 ? ".l[l]" : "";
     if (ins->args[0] == ins->args[1]) continue;
-    indent(p);
-    add_lanes(p, ins->type.width);
+    sm_c_indent(p);
+    sm_c_lanes(p, ins->type.width);
     sm_text_addf(p->text, "v%" PRId32 "%s = ", ins->args[0], lane);
     if (is_overwritten(p, ins->args[1], i)) sm_text_addf(p->text, "v%" PRId32 "%s", i, lane);
     else sm_c_value(p, ins->args[1]);
@@ -238,7 +174,7 @@ static void add_nexts(sm_c_printer *p, int32_t first) {
 static void add_value(sm_c_printer *p, int32_t i) {
   const sm_kir_ins *ins = &p->kernel->ins.items[i];
   if (sm_c_native_kop(p, i)) return;
-  begin_value(p, i, true);
+  sm_c_begin_value(p, i, true);
   if (ins->kind == SM_KIR_SIZE) add_size(p, ins->imm.index);
   else if (ins->kind == SM_KIR_SCALAR) add_scalar(p, ins);
   else if (ins->kind == SM_KIR_TABLE) add_table(p, ins);
@@ -264,11 +200,11 @@ static void add_ins(sm_c_printer *p, int32_t i) {
       line(p, p->dialect->barrier);
       break;
     case SM_KIR_STORE:
-      add_store(p, ins);
+      sm_c_store(p, i);
       break;
     case SM_KIR_LOAD:
     case SM_KIR_GATHER:
-      add_load(p, i);
+      sm_c_load(p, i);
       break;
     case SM_KIR_CARRY: /* declared before the loop */
     case SM_KIR_PREFETCH:
@@ -283,11 +219,18 @@ static void add_ins(sm_c_printer *p, int32_t i) {
 static void add_local(sm_c_printer *p, size_t i) {
   const sm_kir_buffer *b = &p->kernel->buffers.items[i];
   if (!b->local) return;
-  indent(p);
+  sm_c_indent(p);
   if (b->shared) add(p, p->dialect->shared);
   sm_c_type(p, b->dtype == SMELT_BOOL ? SMELT_U8 : b->dtype, 1);
   sm_text_addf(p->text, " b%zu[%" PRIu32 "]", i, b->local);
   end_statement(p);
+}
+
+static bool needs_end(const sm_c_printer *p) {
+  for (size_t i = 0; i < p->kernel->ins.len; i++) {
+    if (p->used[i] && p->kernel->ins.items[i].kind == SM_KIR_CHUNK_END) return true;
+  }
+  return false;
 }
 
 /* The chunk of this thread or group; one that has none is done. */
@@ -295,8 +238,11 @@ static void add_chunk(sm_c_printer *p) {
   const char *number = p->kernel->threads ? p->dialect->group : p->dialect->thread;
   const char *words = member_access(p), *type = p->form.narrow ? "i32" : "i64";
   p->dtypes[SMELT_I32] = p->dtypes[SMELT_I32] || p->form.narrow;
-  sm_text_addf(p->text, "  if (%s * %sgrain >= %sitems) return;\n", number, words, words);
-  sm_text_addf(p->text, "  const %s begin = (%s)(%s * %sgrain);\n", type, type, number, words);
+  sm_text_addf(p->text, "  const %s begin = (%s)(%s * ", type, type, number);
+  if (p->kernel->grain) sm_text_addf(p->text, "%d);\n", p->kernel->grain);
+  else sm_text_addf(p->text, "%sgrain);\n", words);
+  sm_text_addf(p->text, "  if (begin >= (%s)%sitems) return;\n", type, words);
+  if (!needs_end(p)) return;
   sm_text_addf(p->text, "  const i64 after = (i64)begin + %sgrain;\n", words);
   sm_text_addf(p->text, "  const %s end = (%s)(after < %sitems ? after : %sitems);\n", type, type, words,
                words);

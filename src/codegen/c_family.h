@@ -12,7 +12,8 @@
  *
  *   [t * grain, min((t + 1) * grain, items))
  *
- * so ceil(items / grain) threads have work and others do nothing. Of a kernel with
+ * so ceil(items / grain) threads have work and others do nothing. (The grain is in the text if the
+ * kernel has one.) Of a kernel with
  * `threads` > 1 a group of that many threads runs a chunk together, group g that which
  * thread g would run, and MEMBER tells its threads apart.
  *
@@ -20,7 +21,8 @@
  *
  *   1. a pointer for each buffer that is an argument, in their order. Elements are as
  *      the host has them: bools are bytes, half types the 16 bits of theirs. Two
- *      may be the same memory (in place). They are aligned to their elements, no more.
+ *      may be the same memory (in place). They are aligned to their elements, no more; aligned
+ *      buffers of the kernel to 16 bytes.
  *   2. the *words*, 8 bytes each: items, grain, then the size arguments, then the
  *      scalar arguments (sm_word). A struct by value if sm_c_family_by_value says so,
  *      else a pointer to device memory that holds it.

@@ -58,6 +58,14 @@ sm_c_vector *sm_c_vector_of(sm_c_printer *p, sm_kir_type type);
 bool sm_c_is_wide(const sm_c_printer *p, sm_kir_type type);
 /* The definitions of all types that were named, and functions that access vectors. */
 void sm_c_types(sm_c_printer *p);
+/* c_family.c, what statements begin with: the depth's spaces; for each lane; "const f32 v7 = " or
+ * "f32x4 v7; LANES(4) v7.l[l] = ". */
+void sm_c_indent(sm_c_printer *p);
+void sm_c_lanes(sm_c_printer *p, int width);
+void sm_c_begin_value(sm_c_printer *p, int32_t value, bool constant);
+/* c_family_memory.c: LOADs and GATHERs, STOREs. */
+void sm_c_load(sm_c_printer *p, int32_t value);
+void sm_c_store(sm_c_printer *p, int32_t store);
 /* c_family_native.c: the vector type's definition; a statement for an instruction, or part of it; functions
  * that these need. False if there is no form for all lanes at once. */
 bool sm_c_native_type(sm_c_printer *p, sm_kir_type type);

@@ -30,14 +30,12 @@ static void fill_profile(sm_cpu_device *cpu) {
                                                         [SM_CPU_AVX2] = "cpu-avx2",
                                                         [SM_CPU_AVX512] = "cpu-avx512",
                                                         [SM_CPU_NEON] = "cpu-neon"};
-  int widest = sm_cpu_vector_bytes(cpu->level) / 4, n = 0;
   cpu->profile = (sm_profile){.name = names[cpu->level],
                               .vector_bytes = (uint16_t)sm_cpu_vector_bytes(cpu->level),
                               .max_bindings = SM_CPU_MAX_BINDINGS,
                               .chunked = true,
                               .cache_bytes = (uint64_t)sm_os_cache(),
                               .interpreter_width = INTERPRETER_WIDTH};
-  for (int width = widest; width >= 1; width /= 2) cpu->profile.widths[n++] = (uint8_t)width;
 }
 
 static smelt_status open_parts(sm_device *device, sm_cpu_device *cpu, smelt_error *err) {

@@ -31,7 +31,6 @@ static void fill_profile(sm_cuda_device *d) {
   (void)snprintf(d->architecture, sizeof d->architecture, "--gpu-architecture=sm_%d", capability);
   d->profile = (sm_profile){.name = d->profile_name,
                             .vector_bytes = 16,
-                            .widths = {4, 2, 1},
                             .max_bindings = 128,
                             .plane = 32,
                             .max_group = 256,

@@ -16,14 +16,14 @@
 /* A row a line. */
 // clang-format off
 const sm_profile sm_null_profiles[] = {
-    {.name = "cpu-avx512", .vector_bytes = 64, .widths = {16, 8, 4, 2, 1}, .max_bindings = 128, .chunked = true},
-    {.name = "cpu-avx2", .vector_bytes = 32, .widths = {8, 4, 2, 1}, .max_bindings = 128, .chunked = true},
-    {.name = "cpu-neon", .vector_bytes = 16, .widths = {4, 2, 1}, .max_bindings = 128, .chunked = true},
-    {.name = "metal", .vector_bytes = 16, .widths = {4, 2, 1}, .max_bindings = 28, .plane = 64, .max_group = 256, .dialect = &sm_dialect_msl},
-    {.name = "cuda-sm90", .vector_bytes = 16, .widths = {4, 2, 1}, .max_bindings = 128, .plane = 32, .max_group = 256, .dialect = &sm_dialect_cuda},
-    {.name = "hip-gfx942", .vector_bytes = 16, .widths = {4, 2, 1}, .max_bindings = 128, .plane = 64, .max_group = 256, .dialect = &sm_dialect_hip},
-    {.name = "opencl12", .vector_bytes = 16, .widths = {4, 2, 1}, .max_bindings = 64, .plane = 32, .max_group = 256, .dialect = &sm_dialect_opencl},
-    {.name = "c", .vector_bytes = 16, .widths = {4, 2, 1}, .max_bindings = 128, .chunked = true, .dialect = &sm_dialect_c},
+    {.name = "cpu-avx512", .vector_bytes = 64, .max_bindings = 128, .chunked = true},
+    {.name = "cpu-avx2", .vector_bytes = 32, .max_bindings = 128, .chunked = true},
+    {.name = "cpu-neon", .vector_bytes = 16, .max_bindings = 128, .chunked = true},
+    {.name = "metal", .vector_bytes = 16, .max_bindings = 28, .plane = 64, .max_group = 256, .dialect = &sm_dialect_msl},
+    {.name = "cuda-sm90", .vector_bytes = 16, .max_bindings = 128, .plane = 32, .max_group = 256, .dialect = &sm_dialect_cuda},
+    {.name = "hip-gfx942", .vector_bytes = 16, .max_bindings = 128, .plane = 64, .max_group = 256, .dialect = &sm_dialect_hip},
+    {.name = "opencl12", .vector_bytes = 16, .max_bindings = 64, .plane = 32, .max_group = 256, .dialect = &sm_dialect_opencl},
+    {.name = "c", .vector_bytes = 16, .max_bindings = 128, .chunked = true, .dialect = &sm_dialect_c},
     {.name = NULL},
 };
 // clang-format on

@@ -35,13 +35,11 @@ static void fill_profile(sm_opencl_device *ocl) {
                     : lanes * 4 > MOST_VECTOR ? MOST_VECTOR
                                               : lanes * 4;
   uint64_t most = ocl->info.gpu ? MOST_GROUP : MOST_GROUP_NO_GPU;
-  int n = 0;
   ocl->profile = (sm_profile){.name = "opencl",
                               .vector_bytes = (uint16_t)vector,
                               .max_bindings = (int)(bytes / ARGUMENT_BYTES),
                               .plane = group < PLANE ? 1 : PLANE,
                               .max_group = (int)(group < most ? group : most)};
-  for (uint64_t width = vector / 4; width >= 1; width /= 2) ocl->profile.widths[n++] = (uint8_t)width;
 }
 
 /* Contraction is off in the text; quotients and roots are rounded where the device can. */

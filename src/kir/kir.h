@@ -43,6 +43,7 @@
  *  - MEMBER, BARRIER and shared buffers are only in kernels with `threads`; the loops around
  *    a BARRIER have bounds that are the same for all threads: nothing in them comes from MEMBER,
  *    a buffer or what a loop carries;
+ *  - contiguous vectors of an *aligned* argument begin at multiples of their width;
  *  - local buffers come after the arguments; streaming stores are contiguous and
  *    go to arguments, and a kernel that has them ends with a FENCE;
  *  - FOR and END match;
@@ -111,6 +112,7 @@ typedef struct sm_kir_buffer {
   bool written;   /* read-only otherwise */
   uint32_t local; /* elements of a local buffer; 0 for an argument */
   bool shared;    /* a local buffer that the group has together */
+  bool aligned;   /* an argument whose vectors lie at multiples of their size, up to 16 bytes */
 } sm_kir_buffer;
 
 typedef struct sm_kir_kernel {
@@ -120,6 +122,7 @@ typedef struct sm_kir_kernel {
   sm_vec(smelt_dtype) scalars;
   int n_sizes;
   int threads; /* of a group; 0: each thread has a chunk of its own */
+  int grain;   /* work items of a chunk, all but the last; 0: the launch says it */
   sm_vec(sm_kir_ins) ins;
   bool failed; /* memory ran out while building */
 } sm_kir_kernel;
@@ -130,6 +133,7 @@ typedef struct sm_kir_kernel {
 void sm_kir_init(sm_kir_kernel *k, const sm_allocator *allocator);
 void sm_kir_free(sm_kir_kernel *k);
 int sm_kir_add_buffer(sm_kir_kernel *k, smelt_dtype dtype, bool written);
+void sm_kir_align_buffer(sm_kir_kernel *k, int buffer);
 int sm_kir_add_local(sm_kir_kernel *k, smelt_dtype dtype, uint32_t elements);
 int sm_kir_add_shared(sm_kir_kernel *k, smelt_dtype dtype, uint32_t elements);
 int sm_kir_add_scalar(sm_kir_kernel *k, smelt_dtype dtype); /* the argument, not a value */

@@ -28,17 +28,23 @@ static int pushed(sm_kir_kernel *k, bool ok, size_t len) {
 }
 
 int sm_kir_add_buffer(sm_kir_kernel *k, smelt_dtype dtype, bool written) {
-  bool ok = sm_vec_push(k->allocator, &k->buffers, (sm_kir_buffer){dtype, written, 0, false});
+  bool ok = sm_vec_push(k->allocator, &k->buffers, (sm_kir_buffer){.dtype = dtype, .written = written});
   return pushed(k, ok, k->buffers.len);
 }
 
+void sm_kir_align_buffer(sm_kir_kernel *k, int buffer) {
+  if (!k->failed) k->buffers.items[buffer].aligned = true;
+}
+
 int sm_kir_add_local(sm_kir_kernel *k, smelt_dtype dtype, uint32_t elements) {
-  bool ok = sm_vec_push(k->allocator, &k->buffers, (sm_kir_buffer){dtype, true, elements, false});
+  bool ok = sm_vec_push(k->allocator, &k->buffers,
+                        (sm_kir_buffer){.dtype = dtype, .written = true, .local = elements});
   return pushed(k, ok, k->buffers.len);
 }
 
 int sm_kir_add_shared(sm_kir_kernel *k, smelt_dtype dtype, uint32_t elements) {
-  bool ok = sm_vec_push(k->allocator, &k->buffers, (sm_kir_buffer){dtype, true, elements, true});
+  bool ok = sm_vec_push(k->allocator, &k->buffers,
+                        (sm_kir_buffer){.dtype = dtype, .written = true, .local = elements, .shared = true});
   return pushed(k, ok, k->buffers.len);
 }
 
@@ -222,6 +228,7 @@ void sm_kir_copy_signature(const sm_kir_kernel *in, sm_kir_kernel *out) {
   memcpy(out->name, in->name, sizeof out->name);
   out->n_sizes = in->n_sizes;
   out->threads = in->threads;
+  out->grain = in->grain;
   for (size_t i = 0; i < in->buffers.len; i++) {
     bool ok = sm_vec_push(out->allocator, &out->buffers, in->buffers.items[i]);
     (void)pushed(out, ok, out->buffers.len);

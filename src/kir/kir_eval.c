@@ -160,21 +160,27 @@ static bool inside(int64_t first, int64_t stride, int64_t width, size_t n) {
   return first >= 0 && (uint64_t)first < n && last >= 0 && (uint64_t)last < n;
 }
 
+/* Whether the vector begins where one of an aligned buffer may. */
+static bool begins_well(const machine *m, const sm_kir_ins *ins, int64_t index) {
+  bool aligned = m->k->buffers.items[ins->buffer].aligned && ins->args[1] == SM_KIR_NONE;
+  return !aligned || index % ins->type.width == 0;
+}
+
 /* Finds the first lane's element and the stride of a LOAD or STORE. */
 static smelt_status locate(machine *m, const sm_kir_ins *ins, unsigned char **element, int64_t *stride) {
   const sm_kir_span *span = &m->buffers[ins->buffer];
   size_t size = m->program->ops[m->pc].size;
   int64_t index = get_i64(m, ins->args[0]);
   *stride = ins->args[1] == SM_KIR_NONE ? 1 : get_i64(m, ins->args[1]);
-  if (inside(index, *stride, ins->type.width, span->bytes / size)) {
+  if (inside(index, *stride, ins->type.width, span->bytes / size) && begins_well(m, ins, index)) {
     *element = (unsigned char *)span->data + (size_t)index * size;
     return SMELT_OK;
   }
   return sm_error_set(m->err, SMELT_ERR_INTERNAL,
                       "kernel %s, instruction %" PRId32 ": %u elements of buffer %u from %" PRId64
-                      " by %" PRId64 ", but it has %zu",
+                      " by %" PRId64 ", but it has %zu%s",
                       m->k->name, m->pc, (unsigned)ins->type.width, (unsigned)ins->buffer, index, *stride,
-                      span->bytes / size);
+                      span->bytes / size, begins_well(m, ins, index) ? "" : ", and is aligned");
 }
 
 /* What follows is asked for next, most of the time: it comes from memory while this

@@ -29,6 +29,7 @@ static void print_signature(sm_text *text, const sm_kir_kernel *k) {
     sm_text_addf(text, "%sb%zu %s", comma, i, smelt_dtype_name(b.dtype));
     if (b.local) sm_text_addf(text, "[%" PRIu32 "] %s", b.local, b.shared ? "shared" : "local");
     else if (b.written) sm_text_add(text, " written");
+    if (b.aligned) sm_text_add(text, " aligned");
   }
   for (int i = 0; i < k->n_sizes; i++, comma = ", ") sm_text_addf(text, "%sn%d", comma, i);
   for (size_t i = 0; i < k->scalars.len; i++, comma = ", ") {
@@ -36,6 +37,7 @@ static void print_signature(sm_text *text, const sm_kir_kernel *k) {
   }
   sm_text_add(text, ")");
   if (k->threads) sm_text_addf(text, " threads %d", k->threads);
+  if (k->grain) sm_text_addf(text, " grain %d", k->grain);
   sm_text_add(text, " {\n");
 }
 

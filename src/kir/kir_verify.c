@@ -396,9 +396,13 @@ static smelt_status check_signature(const sm_kir_kernel *k, smelt_error *err) {
   }
   if (k->threads < 0)
     return sm_error_set(err, SMELT_ERR_INTERNAL, "kernel %s has %d threads", k->name, k->threads);
+  if (k->grain < 0 || k->grain > INT16_MAX)
+    return sm_error_set(err, SMELT_ERR_INTERNAL, "kernel %s has grain %d", k->name, k->grain);
   for (size_t i = 0; i < k->buffers.len; i++) {
     if (k->buffers.items[i].shared && (!k->threads || !k->buffers.items[i].local))
       return sm_error_set(err, SMELT_ERR_INTERNAL, "kernel %s, buffer %zu: no group shares it", k->name, i);
+    if (k->buffers.items[i].aligned && k->buffers.items[i].local)
+      return sm_error_set(err, SMELT_ERR_INTERNAL, "kernel %s, buffer %zu: local and aligned", k->name, i);
   }
   for (size_t i = 0; i < k->scalars.len; i++) {
     SM_TRY(check_argument(k, "scalar", i, k->scalars.items[i], err));

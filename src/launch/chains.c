@@ -44,12 +44,6 @@ static bool same_layout(const sm_layout_class *a, const sm_layout_class *b) {
   return a->len == b->len && memcmp(a->bytes, b->bytes, a->len) == 0;
 }
 
-static bool find_class(const sm_trace *trace, const sm_launch_plan *plan, const sm_profile *profile,
-                       bool streaming, sm_arena *arena, sm_layout_class *out) {
-  int width = sm_elementwise_width(trace, plan, profile);
-  return sm_layout_class_of(trace, plan, width, streaming, arena, out);
-}
-
 /* The plans of the chains; `*alike` says whether they are of one class. */
 static bool narrow_plans(const sm_launch_plan *whole, const sm_profile *profile, bool streaming,
                          sm_arena *arena, sm_chains *c, bool *alike) {
@@ -59,7 +53,7 @@ static bool narrow_plans(const sm_launch_plan *whole, const sm_profile *profile,
   for (size_t i = 0; plans && i < c->n && *alike; i++) {
     sm_layout_class own;
     if (!narrow_plan(whole, c, i, arena, &plans[i]) ||
-        !find_class(c->trace, &plans[i], profile, streaming, arena, &own))
+        !sm_layout_class_of(c->trace, &plans[i], profile, streaming, arena, &own))
       return false;
     if (i == 0) c->layout = own;
     *alike = same_layout(&own, &c->layout);
@@ -83,5 +77,5 @@ bool sm_chains_find(const sm_trace *trace, const sm_launch_plan *plan, const sm_
   }
   if (alike) return true;
   *out = (sm_chains){.trace = trace, .n = 1, .plans = plan};
-  return find_class(trace, plan, profile, streaming, arena, &out->layout);
+  return sm_layout_class_of(trace, plan, profile, streaming, arena, &out->layout);
 }

@@ -16,6 +16,7 @@ enum {
   UNROLL = 16,         /* so many vectors side by side hide the latency, */
   LIVE_VECTORS = 28,   /* as far as they fit into 32 registers */
   LOOP_COST = 320,     /* of all vectors side by side in a block's own loop */
+  MOST_LANES = 16,     /* of a thread: OpenCL has no longer vectors */
 };
 
 typedef struct trace_facts {
@@ -160,13 +161,38 @@ static bool divides_rows(const sm_trace *trace, const sm_launch_plan *plan, int 
   return true;
 }
 
-/* A chunk runs what vectors leave over by narrower ones or padded. A thread takes one vector:
- * the width divides the rows. Results are dense, so rows decide; inputs that stand or
- * jump along them are read lane by lane. */
+/* Bytes of an element of the results, or of an input that walks along the rows in some block: those that
+ * stand or jump are read lane by lane. */
+static int moved_bytes(const sm_trace *trace, const sm_launch_plan *plan, int32_t buffer) {
+  int32_t n_in = (int32_t)trace->inputs.len;
+  if (buffer >= n_in) return (int)smelt_dtype_size(trace->outputs.items[buffer - n_in].dtype);
+  for (size_t b = 0; b < trace->blocks.len; b++) {
+    const sm_block_plan *block = &plan->blocks[b];
+    if (sm_block_plan_strides(block, buffer)[block->rank - 1] == 1)
+      return (int)smelt_dtype_size(trace->inputs.items[buffer].dtype);
+  }
+  return 1;
+}
+
+/* Lanes of which the widest operand has one vector: narrower ones have a part of theirs, as a thread that
+ * stored several vectors would not store them beside each other. */
+static int thread_lanes(const sm_trace *trace, const sm_launch_plan *plan, const sm_profile *profile) {
+  int widest = 1, n = (int)(trace->inputs.len + trace->outputs.len);
+  for (int32_t i = 0; i < n; i++) {
+    int bytes = moved_bytes(trace, plan, i);
+    if (bytes > widest) widest = bytes;
+  }
+  int lanes = profile->vector_bytes / widest;
+  return lanes < MOST_LANES ? lanes : MOST_LANES;
+}
+
+/* A chunk has vectors of f32, and runs what they leave over by narrower ones or padded. A thread takes
+ * one vector: the width divides the rows. */
 int sm_elementwise_width(const sm_trace *trace, const sm_launch_plan *plan, const sm_profile *profile) {
-  const uint8_t *width = profile->widths;
-  while (!profile->chunked && !divides_rows(trace, plan, *width)) width++;
-  return *width;
+  if (profile->chunked) return profile->vector_bytes / (int)sizeof(float);
+  int width = thread_lanes(trace, plan, profile);
+  while (!divides_rows(trace, plan, width)) width /= 2;
+  return width;
 }
 
 /* --- The form ------------------------------------------------------------------------------ */

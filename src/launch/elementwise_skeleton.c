@@ -135,12 +135,21 @@ static void emit_blocks(sm_skeleton *s, const sm_launch_plan *plan, sm_arena *ar
   if (s->form.streaming) sm_kir_fence(s->kernel);
 }
 
+/* What is known of a thread's vectors. */
+static void describe_threads(const sm_trace *trace, const sm_launch_plan *plan, int width, sm_kir_kernel *k) {
+  k->grain = width;
+  for (int32_t i = 0; i < (int32_t)(trace->inputs.len + trace->outputs.len); i++) {
+    if (sm_launch_plan_aligns(trace, plan, i, width)) sm_kir_align_buffer(k, i);
+  }
+}
+
 smelt_status sm_elementwise_kernel(const sm_trace *trace, const sm_launch_plan *plan,
                                    sm_elementwise_form form, const sm_allocator *allocator,
                                    sm_kir_kernel *out, sm_size_list *sizes, smelt_error *err) {
   sm_kir_init(out, allocator);
   memset(sizes, 0, sizeof *sizes);
   declare_arguments(trace, out);
+  if (form.threads) describe_threads(trace, plan, form.width, out);
   sm_arena arena;
   sm_arena_init(&arena, allocator);
   sm_skeleton s = {.trace = trace, .form = form, .allocator = allocator, .kernel = out, .sizes = sizes};

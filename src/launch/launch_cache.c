@@ -16,18 +16,22 @@ static uint8_t *add_block(uint8_t *to, const sm_block_plan *block, size_t n_buff
   return to;
 }
 
-bool sm_layout_class_of(const sm_trace *trace, const sm_launch_plan *plan, int width, bool streaming,
-                        sm_arena *arena, sm_layout_class *out) {
+bool sm_layout_class_of(const sm_trace *trace, const sm_launch_plan *plan, const sm_profile *profile,
+                        bool streaming, sm_arena *arena, sm_layout_class *out) {
   size_t n_inputs = trace->inputs.len, n_buffers = n_inputs + trace->outputs.len;
   size_t n_blocks = trace->blocks.len;
-  out->len = 2 + n_buffers + n_inputs;
+  int width = sm_elementwise_width(trace, plan, profile);
+  out->len = 2 + 2 * n_buffers + n_inputs;
   for (size_t b = 0; b < n_blocks; b++) out->len += 1 + n_buffers * (size_t)plan->blocks[b].rank;
   out->bytes = sm_arena_alloc(arena, out->len);
   if (!out->bytes) return false;
   uint8_t *to = out->bytes;
   *to++ = (uint8_t)width;
   *to++ = streaming;
-  for (size_t i = 0; i < n_buffers; i++) *to++ = plan->first[i] != 0;
+  for (size_t i = 0; i < n_buffers; i++) {
+    *to++ = plan->first[i] != 0;
+    *to++ = !profile->chunked && sm_launch_plan_aligns(trace, plan, (int32_t)i, width);
+  }
   for (size_t i = 0; i < n_inputs; i++) *to++ = sm_stride_class_of(plan->gathered[i].stride);
   for (size_t b = 0; b < n_blocks; b++) to = add_block(to, &plan->blocks[b], n_buffers);
   return true;

@@ -4,7 +4,8 @@
  *
  * A *layout class* is everything about sizes and memory that enters a kernel: for each
  * block the rank after merging, the class of every stride (0, 1 or other), the vector
- * width, and whether results are to bypass the caches. The cache answers a launch of a class that
+ * width, where vectors are aligned on devices that run threads, and whether results are to
+ * bypass the caches. The cache answers a launch of a class that
  * it has seen without building kernel IR. Any thread may use it at any time: it only grows,
  * by one kernel in one step, and takes no lock. */
 #ifndef SM_LAUNCH_LAUNCH_CACHE_H
@@ -42,8 +43,8 @@ void sm_launch_cache_free(sm_launch_cache *cache);
 uint8_t sm_stride_class_of(int64_t stride);
 
 /* The class of a launch; its bytes are in `arena`. False when memory is exhausted. */
-bool sm_layout_class_of(const sm_trace *trace, const sm_launch_plan *plan, int width, bool streaming,
-                        sm_arena *arena, sm_layout_class *out);
+bool sm_layout_class_of(const sm_trace *trace, const sm_launch_plan *plan, const sm_profile *profile,
+                        bool streaming, sm_arena *arena, sm_layout_class *out);
 
 /* NULL if there is none yet. */
 const sm_ready_kernel *sm_launch_cache_find(const sm_launch_cache *cache, const sm_layout_class *layout);

@@ -183,6 +183,23 @@ bool sm_launch_plan_make(const sm_trace *trace, const sm_segment *segment, const
   return true;
 }
 
+static bool aligns_rows(const sm_block_plan *block, int32_t buffer, int width) {
+  const int64_t *strides = sm_block_plan_strides(block, buffer);
+  for (int axis = 0; axis < block->rank - 1; axis++) {
+    if (strides[axis] % width) return false;
+  }
+  return strides[block->rank - 1] == 0 || strides[block->rank - 1] == 1;
+}
+
+bool sm_launch_plan_aligns(const sm_trace *trace, const sm_launch_plan *plan, int32_t buffer, int width) {
+  bool is_input = buffer < (int32_t)trace->inputs.len;
+  if (plan->first[buffer] % width || (is_input && plan->gathered[buffer].stride % width)) return false;
+  for (size_t b = 0; b < trace->blocks.len; b++) {
+    if (!aligns_rows(&plan->blocks[b], buffer, width)) return false;
+  }
+  return true;
+}
+
 void sm_launch_plan_print(sm_text *text, const sm_launch_plan *plan, size_t n_blocks) {
   for (size_t b = 0; b < n_blocks; b++) {
     sm_shape extents = {.rank = plan->blocks[b].rank};

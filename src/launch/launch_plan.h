@@ -49,6 +49,10 @@ typedef struct sm_operand_layouts {
 bool sm_launch_plan_make(const sm_trace *trace, const sm_segment *segment, const sm_operand_layouts *layouts,
                          bool keep_axes, sm_arena *arena, sm_launch_plan *out);
 
+/* Whether vectors along the rows, of a width that divides these, begin at multiples of it in the
+ * buffer's memory: where the rows begin, and what is gathered, allows it. */
+bool sm_launch_plan_aligns(const sm_trace *trace, const sm_launch_plan *plan, int32_t buffer, int width);
+
 /* The extents of each block: "[4,6]". */
 void sm_launch_plan_print(sm_text *text, const sm_launch_plan *plan, size_t n_blocks);
 

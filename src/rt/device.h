@@ -27,7 +27,6 @@
 typedef struct sm_profile {
   const char *name;          /* "cpu-avx512", "metal" */
   uint16_t vector_bytes;     /* widest vector */
-  uint8_t widths[8];         /* candidates for f32, descending to 1, 0-terminated */
   int max_bindings;          /* buffers a kernel may bind, metadata included */
   bool chunked;              /* CPU style: a call runs a range of work items */
   int plane;                 /* threads that run in step, where not chunked */

@@ -341,7 +341,8 @@ static smelt_error load_error(sm_kir_span span, int64_t index, int64_t stride) {
   smelt_error err = {0};
   sm_kir_kernel k = start("peek");
   sm_kir_add_buffer(&k, SMELT_F64, false);
-  sm_kir_load(&k, 0, sm_kir_i64(&k, index), sm_kir_i64(&k, stride), 4);
+  sm_kir_align_buffer(&k, 0);
+  sm_kir_load(&k, 0, sm_kir_i64(&k, index), stride ? sm_kir_i64(&k, stride) : SM_KIR_NONE, 4);
   finish(&k);
   CHECK_STATUS(sm_kir_eval(&k, &(sm_kir_call){.buffers = &span}, &err), SMELT_ERR_INTERNAL);
   sm_kir_free(&k);
@@ -354,6 +355,8 @@ TEST(loads_outside) {
             "kernel peek, instruction 2: 4 elements of buffer 0 from 0 by 2, but it has 5");
   CHECK_CONTAINS(load_error((sm_kir_span)SPAN(data), -1, 1).text, "from -1 by 1");
   CHECK_CONTAINS(load_error((sm_kir_span){NULL, 0}, 0, 0).text, "but it has 0");
+  CHECK_STR(load_error((sm_kir_span)SPAN(data), 1, 0).text,
+            "kernel peek, instruction 1: 4 elements of buffer 0 from 1 by 1, but it has 5, and is aligned");
 }
 
 /* --- The verifier -------------------------------------------------------------------------- */
@@ -550,6 +553,12 @@ TEST(refuses_bad_signatures) {
   k.scalars.items[0] = (smelt_dtype)99;
   check_refused(&k, "kernel sample, scalar 0: 99 is no dtype");
   k.scalars.items[0] = SMELT_F32;
+  k.grain = -1;
+  check_refused(&k, "kernel sample has grain -1");
+  k.grain = 0;
+  sm_kir_align_buffer(&k, sm_kir_add_local(&k, SMELT_F32, 4));
+  check_refused(&k, "kernel sample, buffer 2: local and aligned");
+  k.buffers.len--;
   while (k.buffers.len <= UINT16_MAX) sm_kir_add_buffer(&k, SMELT_F32, false);
   check_refused(&k, "kernel sample has 65536 buffers");
   sm_kir_free(&k);
@@ -773,6 +782,8 @@ TEST(equal_kernels_hash_equal) {
 TEST(changes_change_the_hash) {
   CHECK_HASH_CHANGES(k.buffers.items[0].dtype = SMELT_F64);
   CHECK_HASH_CHANGES(k.buffers.items[0].written = true);
+  CHECK_HASH_CHANGES(k.buffers.items[0].aligned = true);
+  CHECK_HASH_CHANGES(k.grain = 4);
   CHECK_HASH_CHANGES(sm_kir_add_buffer(&k, SMELT_F32, false));
   CHECK_HASH_CHANGES(k.scalars.items[0] = SMELT_F64);
   CHECK_HASH_CHANGES(sm_kir_add_scalar(&k, SMELT_F32));

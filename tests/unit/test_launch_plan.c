@@ -231,8 +231,8 @@ TEST(chunks_hold_whole_rows_of_all_blocks) {
 
 /* --- Kept axes, widths, launch sizes ------------------------------------------------------- */
 
-static const sm_profile threads = {.widths = {4, 2, 1}, .plane = 64, .max_group = 256};
-static const sm_profile chunks = {.widths = {16, 8, 4, 2, 1}, .chunked = true};
+static const sm_profile threads = {.vector_bytes = 16, .plane = 64, .max_group = 256};
+static const sm_profile chunks = {.vector_bytes = 64, .chunked = true};
 
 /* Records on pairs of shapes: their plan in print, then the widths for threads and chunks. */
 static void check_widths(const sm_shape *pairs, int n_records, bool keep_axes, const char *expected) {
@@ -267,6 +267,43 @@ TEST(vectors_divide_the_rows_of_threads) {
   WIDTHS("[4,6] 2 16", false, DIMS(4, 6), DIMS(6));
   WIDTHS("[2,4] 4 16", false, DIMS(2, 4), DIMS(2, 1));
   WIDTHS("[24] [4,6] 2 16", false, DIMS(4, 6), DIMS(4, 6), DIMS(4, 6), DIMS(6));
+}
+
+/* Of an input: where its element at the origin is and two strides, for vectors of 4. */
+static bool aligns(int64_t first, int64_t outer, int64_t inner, int64_t gathered) {
+  int64_t strides[2 * SMELT_MAX_RANK] = {outer, inner}, firsts[] = {first, 0};
+  sm_gathered_axis gather = {.extent = gathered != 0, .stride = gathered};
+  sm_block_plan block = {.rank = 2, .dims = {8, 8}, .strides = strides};
+  sm_launch_plan plan = {.blocks = &block, .first = firsts, .gathered = &gather};
+  const sm_trace trace = {.inputs.len = 1, .outputs.len = 1, .blocks.len = 1};
+  CHECK(sm_launch_plan_aligns(&trace, &plan, 1, 4));
+  return sm_launch_plan_aligns(&trace, &plan, 0, 4);
+}
+
+TEST(vectors_are_aligned_where_rows_are) {
+  CHECK(aligns(0, 8, 1, 0) && aligns(12, 0, 1, 0) && aligns(0, -8, 1, 0) && aligns(0, 12, 1, 16));
+  CHECK(!aligns(1, 8, 1, 0) && !aligns(0, 7, 1, 0) && !aligns(0, 8, 2, 0) && !aligns(0, 8, 1, 1));
+}
+
+static void check_width(smelt_dtype in, smelt_dtype out, int expected) {
+  sm_trace_value input = {.dtype = in};
+  sm_trace_value output = {.dtype = out};
+  int64_t strides[2 * SMELT_MAX_RANK] = {1};
+  sm_block_plan block = {.rank = 1, .dims = {64}, .strides = strides};
+  const sm_launch_plan plan = {.blocks = &block};
+  const sm_trace trace = {.inputs = {&input, 1, 1}, .outputs = {&output, 1, 1}, .blocks.len = 1};
+  CHECK_I64(sm_elementwise_width(&trace, &plan, &threads), expected);
+  strides[0] = 0; /* of one element for all no vectors are read */
+  CHECK_I64(sm_elementwise_width(&trace, &plan, &threads), 16 / (int)smelt_dtype_size(out));
+}
+
+TEST(the_widest_operand_has_a_vector) {
+  check_width(SMELT_F32, SMELT_F32, 4);
+  check_width(SMELT_BF16, SMELT_BF16, 8);
+  check_width(SMELT_BF16, SMELT_F32, 4);
+  check_width(SMELT_F32, SMELT_BF16, 4);
+  check_width(SMELT_F64, SMELT_BOOL, 2);
+  check_width(SMELT_I8, SMELT_BOOL, 16);
 }
 
 static void check_size(int width, int64_t items, int group, int64_t groups) {
@@ -344,4 +381,5 @@ TEST(rank_16) {
 TEST_MAIN(CASE(equal_shapes_are_one_axis), CASE(scalars_have_an_axis_too), CASE(rows_and_columns),
           CASE(alternating_broadcasts_keep_their_axes), CASE(empty_spaces),
           CASE(chunks_hold_whole_rows_of_all_blocks), CASE(vectors_divide_the_rows_of_threads),
+          CASE(vectors_are_aligned_where_rows_are), CASE(the_widest_operand_has_a_vector),
           CASE(groups_grow_with_the_work), CASE(random_broadcasts), CASE(rank_16))

@@ -102,7 +102,7 @@ TEST(devices_by_number_and_name) {
   sm_device_close(&same);
   CHECK_OK(sm_device_open(&same, "opencl:0", sm_drivers, &sm_malloc_allocator, &quiet, &err), err);
   sm_device_close(&same);
-  CHECK(device.profile->widths[0] >= 1 && device.profile->max_bindings >= 8 && !device.profile->chunked);
+  CHECK(device.profile->vector_bytes >= 16 && device.profile->max_bindings >= 8 && !device.profile->chunked);
   sm_device_close(&device);
 }
 
