@@ -179,6 +179,7 @@ static void add_value(sm_c_printer *p, int32_t i) {
   else if (ins->kind == SM_KIR_SCALAR) add_scalar(p, ins);
   else if (ins->kind == SM_KIR_TABLE) add_table(p, ins);
   else if (ins->kind == SM_KIR_MEMBER) add(p, p->dialect->member);
+  else if (ins->kind == SM_KIR_HALF) sm_c_half(p, ins);
   else sm_c_kop(p, i);
   end_statement(p);
 }

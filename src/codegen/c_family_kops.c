@@ -110,6 +110,23 @@ void sm_c_value(sm_c_printer *p, int32_t value) {
   }
 }
 
+/* The vector is no value that lanes can be counted in where it is written in its place. */
+void sm_c_half(sm_c_printer *p, const sm_kir_ins *ins) {
+  const char *lane = ins->type.width > 1 ? " + l" : "";
+  int32_t whole = ins->args[0], first = ins->imm.index * ins->type.width;
+  const sm_kir_ins *from = &p->kernel->ins.items[whole];
+  for (; from->kind == SM_KIR_RESULT || same_as(p, from) != SM_KIR_NONE; from = &p->kernel->ins.items[whole])
+    whole = from->kind == SM_KIR_RESULT ? from->args[0] : same_as(p, from);
+  if (from->kind == SM_KIR_SPLAT) {
+    sm_c_value(p, from->args[0]);
+  } else if (from->kind == SM_KIR_IOTA) {
+    sm_c_value(p, from->args[0]);
+    sm_text_addf(p->text, " + %" PRId32 "%s", first, lane);
+  } else {
+    sm_text_addf(p->text, "v%" PRId32 ".l[%" PRId32 "%s]", whole, first, lane);
+  }
+}
+
 /* --- Templates ------------------------------------------------------------------------------ */
 
 static bool is_word(const char *word, size_t n, const char *other) {

@@ -87,6 +87,8 @@ void sm_c_literal(sm_c_printer *p, smelt_dtype dtype, sm_word word);
 void sm_c_value(sm_c_printer *p, int32_t value);
 void sm_c_template(sm_c_printer *p, const char *template, sm_c_scope scope);
 void sm_c_kop(sm_c_printer *p, int32_t value);
+/* The expression of a HALF. */
+void sm_c_half(sm_c_printer *p, const sm_kir_ins *ins);
 /* What kops.def says for operands of that dtype. */
 const char *sm_c_kop_body(sm_kop kop, smelt_dtype dtype);
 /* c_family_functions.c: notes that a function of this name (of n characters) is needed. False if there is

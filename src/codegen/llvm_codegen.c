@@ -225,6 +225,18 @@ static LLVMValueRef emit_const(const sm_llvm_emitter *e, const sm_kir_ins *ins) 
   return sm_llvm_int(e, dtype, 1, word.bits);
 }
 
+static LLVMValueRef emit_half(const sm_llvm_emitter *e, const sm_kir_ins *ins) {
+  enum { MOST_LANES = 64 };
+  const sm_llvm *l = e->llvm;
+  LLVMValueRef whole = e->values[ins->args[0]], lanes[MOST_LANES];
+  int width = ins->type.width, first = ins->imm.index * width;
+  if (width > MOST_LANES) return NULL;
+  if (width == 1) return l->LLVMBuildExtractElement(e->builder, whole, lane_number(e, first), "");
+  for (int lane = 0; lane < width; lane++) lanes[lane] = lane_number(e, first + lane);
+  return l->LLVMBuildShuffleVector(e->builder, whole, l->LLVMGetUndef(l->LLVMTypeOf(whole)),
+                                   l->LLVMConstVector(lanes, (unsigned)width), "");
+}
+
 static LLVMValueRef emit_scalar(const sm_llvm_emitter *e, const sm_kir_ins *ins) {
   LLVMTypeRef type = memory_type(e, ins->type.dtype, 1);
   return from_memory(e, ins->type.dtype, 1, load_argument(e, PARAM_SCALARS, (uint64_t)ins->imm.index, type));
@@ -334,6 +346,8 @@ static LLVMValueRef emit_value(const sm_llvm_emitter *e, const sm_kir_ins *ins) 
       return emit_const(e, ins);
     case SM_KIR_SIZE:
       return load_argument(e, PARAM_SIZES, (uint64_t)ins->imm.index, int_type(e, 64));
+    case SM_KIR_HALF:
+      return emit_half(e, ins);
     case SM_KIR_SCALAR:
       return emit_scalar(e, ins);
     case SM_KIR_TABLE:

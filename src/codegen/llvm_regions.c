@@ -76,6 +76,7 @@ static uint64_t immediate(const sm_kir_ins *ins) {
       return bits.bits;
     case SM_KIR_SIZE:
     case SM_KIR_SCALAR:
+    case SM_KIR_HALF:
       return (uint64_t)ins->imm.index;
     case SM_KIR_FOR:
       return (uint64_t)ins->imm.step;

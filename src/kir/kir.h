@@ -37,7 +37,7 @@
  *  - single assignment: an argument is an earlier instruction that defines a
  *    value and whose region encloses the use;
  *  - the operands of a KOP have the widths of its result and the dtypes its
- *    table entry asks for; vectors come from SPLAT, IOTA, LOAD, GATHER or KOP;
+ *    table entry asks for; vectors come from SPLAT, IOTA, HALF, LOAD, GATHER or KOP;
  *  - indices, sizes and loop bounds are i64 of width 1, but those of GATHER, a lane each;
  *  - buffers marked read-only are never stored to;
  *  - MEMBER, BARRIER and shared buffers are only in kernels with `threads`; the loops around
@@ -76,6 +76,7 @@ typedef enum sm_kir_kind {
   SM_KIR_RESULT,      /* what the loop that has just ended has left in its CARRY args[0] */
   SM_KIR_SPLAT,       /* args[0], width 1, in every lane */
   SM_KIR_IOTA,        /* lane l is args[0] + l */
+  SM_KIR_HALF,        /* half imm.index, 0 or 1, of the lanes of args[0] */
   SM_KIR_KOP,         /* kop applied to args, lane by lane */
   SM_KIR_LOAD,        /* lane l is buffer[args[0] + l * stride]; stride is args[1], NONE means 1 */
   SM_KIR_STORE,       /* buffer[args[0] + l * stride] = lane l of args[2]; stride as for LOAD; no value */
@@ -153,6 +154,7 @@ void sm_kir_next(sm_kir_kernel *k, int32_t carry, int32_t value);
 int32_t sm_kir_result(sm_kir_kernel *k, int32_t carry);
 int32_t sm_kir_splat(sm_kir_kernel *k, int32_t value, int width);
 int32_t sm_kir_iota(sm_kir_kernel *k, int32_t base, int width);
+int32_t sm_kir_half(sm_kir_kernel *k, int32_t vector, int which);
 /* Unused args are SM_KIR_NONE. `to` is read for CONVERT kops only. */
 int32_t sm_kir_kop(sm_kir_kernel *k, sm_kop kop, int32_t a, int32_t b, int32_t c, smelt_dtype to);
 int32_t sm_kir_load(sm_kir_kernel *k, int buffer, int32_t index, int32_t stride, int width);

@@ -145,6 +145,14 @@ int32_t sm_kir_iota(sm_kir_kernel *k, int32_t base, int width) {
   return add(k, make(SM_KIR_IOTA, type, base, SM_KIR_NONE, SM_KIR_NONE));
 }
 
+int32_t sm_kir_half(sm_kir_kernel *k, int32_t vector, int which) {
+  sm_kir_type type = type_of(k, vector);
+  type.width /= 2;
+  sm_kir_ins ins = make(SM_KIR_HALF, type, vector, SM_KIR_NONE, SM_KIR_NONE);
+  ins.imm.index = which;
+  return add(k, ins);
+}
+
 int32_t sm_kir_kop(sm_kir_kernel *k, sm_kop kop, int32_t a, int32_t b, int32_t c, smelt_dtype to) {
   sm_kir_type type = type_of(k, a);
   switch (sm_kop_info_of(kop)->result) {

@@ -143,6 +143,16 @@ static void run_iota(machine *m, const sm_kir_ins *ins) {
   }
 }
 
+/* Of a value that is the same in all lanes some are kept, and any will do. */
+static void run_half(machine *m, const sm_kir_ins *ins) {
+  const sm_kir_op *op = &m->program->ops[m->pc];
+  uint16_t kept = m->program->ops[ins->args[0]].place.lanes,
+           first = (uint16_t)(ins->imm.index * ins->type.width);
+  for (uint16_t l = 0; l < op->place.lanes; l++)
+    memcpy(m->values[m->pc] + l * op->size, m->values[ins->args[0]] + (first + l) % kept * op->size,
+           op->size);
+}
+
 static void run_kop(machine *m, const sm_kir_ins *ins) {
   const sm_kir_op *op = &m->program->ops[m->pc];
   const void *in[SM_KIR_ARGS] = {NULL};
@@ -324,6 +334,9 @@ static smelt_status run_ins(machine *m, const sm_kir_ins *ins) {
       break;
     case SM_KIR_IOTA:
       run_iota(m, ins);
+      break;
+    case SM_KIR_HALF:
+      run_half(m, ins);
       break;
     case SM_KIR_KOP:
       run_kop(m, ins);

@@ -141,6 +141,9 @@ static void print_ins(sm_text *text, const sm_kir_ins *ins) {
     case SM_KIR_IOTA:
       print_typed(text, "iota", ins);
       break;
+    case SM_KIR_HALF:
+      print_typed(text, ins->imm.index ? "upper" : "lower", ins);
+      break;
     case SM_KIR_KOP:
       print_typed(text, kop_name(ins), ins);
       break;

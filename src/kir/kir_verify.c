@@ -238,6 +238,16 @@ static smelt_status check_iota(const verifier *v) {
   return check_arg(v, 0, i64_type);
 }
 
+static smelt_status check_half(const verifier *v) {
+  sm_kir_type whole = v->ins->type;
+  if (whole.width == 0 || whole.width > UINT16_MAX / 2)
+    return fault(v, "its width is %u", (unsigned)whole.width);
+  if (v->ins->imm.index != 0 && v->ins->imm.index != 1)
+    return fault(v, "there is no half %" PRId32, v->ins->imm.index);
+  whole.width *= 2;
+  return check_arg(v, 0, whole);
+}
+
 static smelt_status check_kop(const verifier *v) {
   if (v->ins->kop == SM_KOP_NONE || v->ins->kop >= SM_KOP_COUNT) {
     return fault(v, "there is no kop %u", (unsigned)v->ins->kop);
@@ -334,6 +344,9 @@ static smelt_status check_ins(verifier *v) {
       return check_unused(v, 1);
     case SM_KIR_IOTA:
       SM_TRY(check_iota(v));
+      return check_unused(v, 1);
+    case SM_KIR_HALF:
+      SM_TRY(check_half(v));
       return check_unused(v, 1);
     case SM_KIR_KOP:
       return check_kop(v);

@@ -140,9 +140,16 @@ static inline void compare_operations(const operation_data *d, const operation *
   }
 }
 
+/* The upper half where the lower one would be, and the other way round. */
+static inline void store_halves(sm_kir_kernel *k, int buffer, int32_t at, int32_t vector, int width) {
+  int32_t behind = sm_kir_kop(k, SM_KOP_ADD, at, sm_kir_i64(k, width / 2), SM_KIR_NONE, 0);
+  sm_kir_store(k, buffer, at, SM_KIR_NONE, sm_kir_half(k, vector, 1));
+  sm_kir_store(k, buffer, behind, SM_KIR_NONE, sm_kir_half(k, vector, 0));
+}
+
 /* Rows of `columns` (n0): out[r * columns + c] = table[c % 3] + scalar * in[r + c * stride], through a
  * local buffer; then the sums of all rounds before, carried, and two values that change places in
- * each. */
+ * each. Halves of vectors change places too. */
 static inline void build_all_forms(sm_kir_kernel *k, int width) {
   smelt_error err;
   sm_kir_init(k, &sm_malloc_allocator);
@@ -172,14 +179,18 @@ static inline void build_all_forms(sm_kir_kernel *k, int width) {
   int32_t total = sm_kir_kop(k, SM_KOP_ADD, sum, product, SM_KIR_NONE, 0);
   int32_t to = sm_kir_kop(k, SM_KOP_ADD, first, c, SM_KIR_NONE, 0);
   sm_kir_store(k, 1, to, SM_KIR_NONE, total);
-  sm_kir_store(k, 2, to, SM_KIR_NONE,
-               sm_kir_iota(k, sm_kir_kop(k, SM_KOP_MUL, to, right, SM_KIR_NONE, 0), width));
+  int32_t places = sm_kir_iota(k, sm_kir_kop(k, SM_KOP_MUL, to, right, SM_KIR_NONE, 0), width);
+  sm_kir_store(k, 2, to, SM_KIR_NONE, places);
+  if (width > 1) {
+    store_halves(k, 1, to, sm_kir_kop(k, SM_KOP_ADD, total, start, SM_KIR_NONE, 0), width);
+    store_halves(k, 2, to, places, width);
+  }
   sm_kir_next(k, sum, total);
   sm_kir_next(k, left, right);
   sm_kir_next(k, right, left);
   sm_kir_end(k);
-  sm_kir_result(k, sum);
-  int32_t last = sm_kir_result(k, left);
+  int32_t all = sm_kir_result(k, sum), last = sm_kir_result(k, left);
+  if (width > 1) store_halves(k, 1, first, all, width);
   sm_kir_store(k, 2, first, SM_KIR_NONE, last);
   sm_kir_end(k);
   CHECK_OK(sm_kir_finish(k, &err), err);

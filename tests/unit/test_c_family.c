@@ -27,7 +27,7 @@ static sm_text text_of(const sm_kir_kernel *k, const sm_dialect *dialect, sm_tex
   return text;
 }
 
-/* Nothing is written lane by lane. */
+/* Nothing is written lane by lane; only numbers may have more digits. */
 static void compare_lengths(const sm_dialect *dialect) {
   size_t lengths[2];
   for (int i = 0; i < 2; i++) {
@@ -38,7 +38,8 @@ static void compare_lengths(const sm_dialect *dialect) {
     sm_text_free(&text);
     sm_kir_free(&k);
   }
-  CHECK_I64(lengths[1], lengths[0]);
+  enum { DIGITS = 8 };
+  CHECK(lengths[1] >= lengths[0] && lengths[1] <= lengths[0] + DIGITS);
 }
 
 TEST(length_does_not_grow_with_the_width) {

@@ -444,6 +444,25 @@ TEST(refuses_bad_references) {
   CHECK_FAULT(I_CAST, ins[I_CAST].args[0] = I_IOTA, "argument 0, %6, belongs to a loop that has ended");
 }
 
+/* Of a vector there are two halves, and of each no third. */
+TEST(refuses_bad_halves) {
+  sm_kir_kernel k = start("halves");
+  int32_t vector = sm_kir_iota(&k, sm_kir_i64(&k, 3), 4), half = sm_kir_half(&k, vector, 1);
+  finish(&k);
+  sm_kir_ins *ins = &k.ins.items[half];
+  ins->imm.index = 2;
+  check_refused(&k, "kernel halves, instruction 2: there is no half 2");
+  ins->imm.index = 1;
+  ins->type.width = 4;
+  check_refused(&k, "argument 0, %1, is i64x4, not i64x8");
+  ins->type.width = 0;
+  check_refused(&k, "its width is 0");
+  ins->type.width = 2;
+  ins->args[1] = 0;
+  check_refused(&k, "argument 1 is one too many");
+  sm_kir_free(&k);
+}
+
 TEST(refuses_too_many_arguments) {
   static const int first_unused[I_COUNT] = {
       [I_FOR] = 2, [I_IOTA] = 1,   [I_SPLAT] = 1, [I_LOAD] = 2, [I_ADD] = 2,
@@ -534,7 +553,7 @@ TEST(refuses_bad_places) {
   CHECK_FAULT(I_LOAD, ins[I_LOAD].buffer = 2, "there is no buffer 2");
   CHECK_FAULT(I_STORE, ins[I_STORE].buffer = UINT16_MAX, "there is no buffer 65535");
   CHECK_FAULT(I_STORE, ins[I_STORE].buffer = 0, "buffer 0 is read-only");
-  CHECK_FAULT(I_LOAD, ins[I_LOAD].kind = SM_KIR_KIND_COUNT, "there is no kind 21");
+  CHECK_FAULT(I_LOAD, ins[I_LOAD].kind = SM_KIR_KIND_COUNT, "there is no kind 22");
 }
 
 TEST(refuses_bad_loops) {
@@ -858,9 +877,9 @@ TEST(builder_survives_failure) {
 TEST_MAIN(CASE(main_loop_and_tail), CASE(strided_loads), CASE(strided_stores), CASE(nested_loops),
           CASE(loop_rounds), CASE(many_open_loops), CASE(casts_choices_tests), CASE(empty_kernel),
           CASE(stores_outside), CASE(loads_outside), CASE(gathers), CASE(refuses_bad_references),
-          CASE(refuses_too_many_arguments), CASE(refuses_bad_operands), CASE(refuses_bad_types),
-          CASE(refuses_bad_indices), CASE(prefetch_is_a_hint), CASE(refuses_bad_places),
-          CASE(refuses_bad_loops), CASE(prints_gathers), CASE(refuses_bad_gathers),
+          CASE(refuses_bad_halves), CASE(refuses_too_many_arguments), CASE(refuses_bad_operands),
+          CASE(refuses_bad_types), CASE(refuses_bad_indices), CASE(prefetch_is_a_hint),
+          CASE(refuses_bad_places), CASE(refuses_bad_loops), CASE(prints_gathers), CASE(refuses_bad_gathers),
           CASE(refuses_bad_signatures), CASE(refuses_bad_calls_of_the_builder),
           CASE(agrees_with_the_table_of_kops), CASE(prints), CASE(prints_refused_kernels),
           CASE(prints_constants), CASE(constants_read_back), CASE(equal_kernels_hash_equal),

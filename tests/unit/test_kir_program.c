@@ -57,15 +57,16 @@ static void run_all(sm_kir_kernel *k, sm_kir_call call, step_fn *reset, step_fn 
 typedef struct lanes {
   int width;
   _Alignas(64) float in[MAX_WIDTH], sum[MAX_WIDTH], same[MAX_WIDTH], carried[MAX_WIDTH];
-  float apart[3 * MAX_WIDTH];
+  float apart[3 * MAX_WIDTH], halves[MAX_WIDTH];
   bool test[MAX_WIDTH];
 } lanes;
 
 /* s = 3, t = 0.5: in + s * t; s * t; that again with a stride of 3; four rounds that
- * carry s and then s * t; s < in. */
+ * carry s and then s * t; s < in; the upper halves of in + s * t and s * t one after the other. */
 static void build_uniform(sm_kir_kernel *k, int width) {
   for (int b = 0; b < 5; b++) sm_kir_add_buffer(k, SMELT_F32, b > 0);
   sm_kir_add_buffer(k, SMELT_BOOL, true);
+  sm_kir_add_buffer(k, SMELT_F32, true);
   int32_t zero = sm_kir_i64(k, 0), three = sm_kir_i64(k, 3);
   int32_t s = sm_kir_splat(k, sm_kir_scalar(k, sm_kir_add_scalar(k, SMELT_F32)), width);
   int32_t t = sm_kir_splat(k, sm_kir_const(k, SMELT_F32, (sm_word){.F32 = 0.5f}), width);
@@ -81,6 +82,9 @@ static void build_uniform(sm_kir_kernel *k, int width) {
   sm_kir_store(k, 3, zero, NONE, left);
   sm_kir_store(k, 4, zero, three, product);
   sm_kir_store(k, 5, zero, NONE, test);
+  if (width % 2 != 0) return;
+  sm_kir_store(k, 6, zero, NONE, sm_kir_half(k, sum, 1));
+  sm_kir_store(k, 6, sm_kir_i64(k, width / 2), NONE, sm_kir_half(k, product, 1));
 }
 
 static void reset_lanes(void *user) {
@@ -103,6 +107,10 @@ static void check_lanes(void *user) {
     CHECK_F64(l->apart[3 * i + 1], untouched.apart[0]);
     CHECK_I64(l->test[i], 3 < (float)i / 8);
   }
+  for (int i = 0, half = l->width / 2; i < half && l->width % 2 == 0; i++) {
+    CHECK_F64(l->halves[i], (float)(half + i) / 8 + 1.5f);
+    CHECK_F64(l->halves[half + i], 1.5);
+  }
   size_t rest = (MAX_WIDTH - (size_t)l->width) * sizeof(float);
   CHECK(memcmp(l->sum + l->width, untouched.sum, rest) == 0);
   CHECK(memcmp(l->same + l->width, untouched.sum, rest) == 0);
@@ -118,7 +126,8 @@ TEST(uniform_values) {
     l.width = widths[w];
     build_uniform(&k, l.width);
     const sm_kir_span spans[] = {{l.in, bytes},      {l.sum, bytes},       {l.same, bytes},
-                                 {l.carried, bytes}, {l.apart, 3 * bytes}, {l.test, (size_t)l.width}};
+                                 {l.carried, bytes}, {l.apart, 3 * bytes}, {l.test, (size_t)l.width},
+                                 {l.halves, bytes}};
     sm_word s = {.F32 = 3};
     run_all(&k, (sm_kir_call){.buffers = spans, .scalars = &s}, reset_lanes, check_lanes, &l);
     sm_kir_free(&k);

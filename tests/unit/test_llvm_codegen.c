@@ -217,7 +217,8 @@ TEST(powers_of_integers) {
 
 /* --- Forms -------------------------------------------------------------------------------- */
 
-/* out[i] = scalar + a[i * n] by streaming stores, through a local buffer, with a hint. */
+/* out[i] = scalar + a[i * n] by streaming stores, through a local buffer in which halves of vectors
+ * change places, with a hint. */
 static void build_forms(sm_kir_kernel *k) {
   sm_kir_init(k, &sm_malloc_allocator);
   sm_kir_add_buffer(k, SMELT_F32, false);
@@ -229,6 +230,10 @@ static void build_forms(sm_kir_kernel *k) {
   int32_t first = sm_kir_kop(k, SM_KOP_MUL, i, stride, SM_KIR_NONE, SMELT_I64);
   sm_kir_store(k, local, zero, SM_KIR_NONE, sm_kir_load(k, 0, first, stride, WIDTH));
   int32_t kept = sm_kir_load(k, local, zero, SM_KIR_NONE, WIDTH);
+  int32_t middle = sm_kir_i64(k, WIDTH / 2);
+  sm_kir_store(k, local, middle, SM_KIR_NONE, sm_kir_half(k, kept, 0));
+  sm_kir_store(k, local, zero, SM_KIR_NONE, sm_kir_half(k, kept, 1));
+  kept = sm_kir_load(k, local, zero, SM_KIR_NONE, WIDTH);
   int32_t wide = sm_kir_splat(k, scalar, WIDTH);
   sm_kir_prefetch(k, 0, first, WIDTH);
   sm_kir_stream(k, 1, i, sm_kir_kop(k, SM_KOP_ADD, wide, kept, SM_KIR_NONE, SMELT_F32));
@@ -249,7 +254,7 @@ TEST(strides_locals_and_streams) {
     int64_t stride = 3;
     sm_word scalar = {.F32 = 0.5f};
     if (code.entry) code.entry((void *[]){a, out}, &stride, &scalar, 0, 64);
-    for (int i = 0; i < 64 && code.entry; i++) CHECK_F64(out[i], (float)(3 * i) + 0.5f);
+    for (int i = 0; i < 64 && code.entry; i++) CHECK_F64(out[i], (float)(3 * (i ^ WIDTH / 2)) + 0.5f);
     sm_code_free(&code);
   }
   sm_kir_free(&k);
