@@ -44,7 +44,7 @@ typedef struct sm_reduce_state {
   int32_t rows_before;                   /* outer * reduced */
   int32_t begin, end;                    /* its range of the reduced axis */
   const sm_part_buffers *slots;          /* of the pass's tasks, local */
-  const sm_part_buffers *lanes;          /* local, of rows: those of a block */
+  const sm_part_buffers *lanes;          /* local, of rows that may lack elements: those of a block */
   const sm_part_buffers *partial;        /* between stages */
 } sm_reduce_state;
 

@@ -32,15 +32,6 @@ static void fill_leaf(const sm_reduce_state *s, int32_t leaf, int32_t elements, 
   sm_reduce_run_lanes(s, from, op2(s, SM_KOP_ADD, from, vectors), s->begin, &row, sets);
 }
 
-/* Puts the lanes of a task, of which they are those of block number `block` side by side,
- * into memory, with indices of the reduced axis. */
-static void keep_lanes(const sm_reduce_state *s, int t, sm_part lanes, int block) {
-  if (gives_index(s, t))
-    lanes.index =
-        sm_reduce_lane_indices(s, lanes.index, sm_kir_iota(s->k, s->begin, SM_TREE_LANES), SM_TREE_LANES);
-  sm_reduce_store_part(s, s->lanes[t], number(s, block * SM_TREE_LANES), lanes);
-}
-
 /* Elements from `from` to `to`, `width` at once, which belong to lanes from `lane` on. */
 static void add_narrow(const sm_reduce_state *s, bool tree, int32_t from, int32_t to, int32_t lane,
                        int width) {
@@ -66,47 +57,63 @@ static void add_last_elements(const sm_reduce_state *s, bool tree, int32_t from,
   add_narrow(s, tree, single, to, op2(s, SM_KOP_SUB, single, from), 1);
 }
 
-/* Those of `blocks` side by side, each to a part: half by half, all blocks in turn. */
-static void combine_lanes(const sm_reduce_state *s, int t, int blocks, sm_part *parts) {
-  for (int half = SM_TREE_LANES / 2; half > 0; half /= 2) {
-    for (int block = 0; block < blocks; block++) {
-      int at = block * SM_TREE_LANES;
-      sm_part upper = sm_reduce_load_part(s, s->lanes[t], number(s, at + half), half);
-      parts[block] = sm_reduce_combine(s, t, sm_reduce_load_part(s, s->lanes[t], number(s, at), half), upper);
-      if (half > 1) sm_reduce_store_part(s, s->lanes[t], number(s, at), parts[block]);
-    }
+/* The lanes that a task has filled, those of each block side by side, with indices of the
+ * reduced axis. */
+static void get_lanes(const sm_reduce_state *s, int t, int blocks, sm_part *sets, sm_part *lanes) {
+  for (int block = 0; block < blocks; block++) {
+    lanes[block] = blocks == 1 ? sm_reduce_end_sets(s, t, sets) : *sm_reduce_set_of(s, sets, t, block);
+    if (!gives_index(s, t)) continue;
+    int32_t first = sm_kir_iota(s->k, s->begin, SM_TREE_LANES);
+    lanes[block].index = sm_reduce_lane_indices(s, lanes[block].index, first, SM_TREE_LANES);
   }
 }
 
-/* The part of blocks side by side, as the tree combines them. */
-static sm_part combine_blocks(const sm_reduce_state *s, int t, int blocks) {
-  sm_part parts[SM_REDUCE_SIDE];
-  combine_lanes(s, t, blocks, parts);
+static sm_part half_of(const sm_reduce_state *s, sm_part lanes, int which) {
+  sm_part half = {sm_kir_half(s->k, lanes.value, which), SM_KIR_NONE};
+  if (lanes.index != SM_KIR_NONE) half.index = sm_kir_half(s->k, lanes.index, which);
+  return half;
+}
+
+/* The part of blocks side by side, as the tree combines their lanes, half by half, and them. */
+static sm_part combine_blocks(const sm_reduce_state *s, int t, int blocks, sm_part *lanes) {
+  for (int half = SM_TREE_LANES / 2; half > 0; half /= 2) {
+    for (int block = 0; block < blocks; block++)
+      lanes[block] = sm_reduce_combine(s, t, half_of(s, lanes[block], 0), half_of(s, lanes[block], 1));
+  }
   for (int apart = 1; apart < blocks; apart *= 2) {
     for (int block = 0; block < blocks; block += 2 * apart)
-      parts[block] = sm_reduce_combine(s, t, parts[block], parts[block + apart]);
+      lanes[block] = sm_reduce_combine(s, t, lanes[block], lanes[block + apart]);
   }
-  return parts[0];
+  return lanes[0];
+}
+
+/* Adds the last of `elements` that begin at `first` to the lanes of all tasks that need the
+ * tree, or of all others. */
+static void complete_lanes(const sm_reduce_state *s, bool tree, int32_t first, int32_t elements,
+                           sm_part lanes[][SM_REDUCE_SIDE]) {
+  int32_t zero = number(s, 0), end = op2(s, SM_KOP_ADD, first, elements);
+  int32_t single = op_number(s, SM_KOP_FMOD, elements, SM_TREE_LANES);
+  for (int t = 0; t < s->n; t++) {
+    if (needs_tree(s, t) == tree) sm_reduce_store_part(s, s->lanes[t], zero, lanes[t][0]);
+  }
+  add_last_elements(s, tree, op2(s, SM_KOP_SUB, end, single), end);
+  for (int t = 0; t < s->n; t++) {
+    if (needs_tree(s, t) == tree) lanes[t][0] = sm_reduce_load_part(s, s->lanes[t], zero, SM_TREE_LANES);
+  }
 }
 
 /* Parts of all tasks that need the tree, or of all others, from their lanes and what is
  * left of `elements` that begin at `first`. */
 static void close_lanes(const sm_reduce_state *s, bool tree, int32_t first, int32_t elements, sm_part *sets,
                         sm_part *parts) {
+  sm_part lanes[SM_REDUCE_TASKS][SM_REDUCE_SIDE];
   int blocks = tree ? s->form->side : 1;
   for (int t = 0; t < s->n; t++) {
-    if (needs_tree(s, t) != tree) continue;
-    if (blocks == 1) keep_lanes(s, t, sm_reduce_end_sets(s, t, sets), 0);
-    for (int block = 0; block < blocks && blocks > 1; block++)
-      keep_lanes(s, t, *sm_reduce_set_of(s, sets, t, block), block);
+    if (needs_tree(s, t) == tree) get_lanes(s, t, blocks, sets, lanes[t]);
   }
-  if (!s->form->whole_blocks) {
-    int32_t single = op_number(s, SM_KOP_FMOD, elements, SM_TREE_LANES);
-    int32_t end = op2(s, SM_KOP_ADD, first, elements);
-    add_last_elements(s, tree, op2(s, SM_KOP_SUB, end, single), end);
-  }
+  if (!s->form->whole_blocks) complete_lanes(s, tree, first, elements, lanes);
   for (int t = 0; t < s->n; t++) {
-    if (needs_tree(s, t) == tree) parts[t] = combine_blocks(s, t, blocks);
+    if (needs_tree(s, t) == tree) parts[t] = combine_blocks(s, t, blocks, lanes[t]);
   }
 }
 

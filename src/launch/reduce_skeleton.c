@@ -88,7 +88,7 @@ static void add_scratch(const sm_reduce_state *s) {
   const sm_reduce_form *form = s->form;
   for (int t = 0; t < s->n_all; t++) {
     s->memory->slots[t] = add_locals(s, t, form->levels * form->strip);
-    if (!form->columns) s->memory->lanes[t] = add_locals(s, t, form->side * SM_TREE_LANES);
+    if (!form->columns && !form->whole_blocks) s->memory->lanes[t] = add_locals(s, t, SM_TREE_LANES);
     if (form->stage == SM_REDUCE_WHOLE && sm_stores_results(s))
       s->memory->results[t] = sm_kir_add_local(s->k, result_dtype(s, t), (uint32_t)form->strip);
   }

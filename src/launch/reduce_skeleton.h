@@ -15,7 +15,7 @@
  * over in the end. Leaves are
  *
  *   rows       (inner is 1) blocks. Vectors hold the lanes of the tree, 16 wide on
- *              any machine; they meet in scratch memory. Tasks whose result is
+ *              any machine, whose halves are combined down to one. Tasks whose result is
  *              the same in any order keep their lanes from block to block (those
  *              that give an index for fewer than 2^35 elements of an item).
  *   columns    (otherwise) lanes of blocks, in an order in which a counter combines
