@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _GNU_SOURCE
 #include "codegen/llvm_library.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/library.h"
@@ -51,13 +49,12 @@ static bool open_file(sm_llvm *llvm, const char *file) {
   return true;
 }
 
-smelt_status sm_llvm_open(sm_llvm *llvm, smelt_error *err) {
+smelt_status sm_llvm_open(sm_llvm *llvm, const char *chosen, smelt_error *err) {
   memset(llvm, 0, sizeof *llvm);
-  const char *chosen = secure_getenv("SMELT_LLVM");
-  if (chosen && strcmp(chosen, "0") == 0) {
+  if (strcmp(chosen, "0") == 0) {
     return sm_error_set(err, SMELT_ERR_COMPILE, "libLLVM is switched off by SMELT_LLVM=0");
   }
-  if (chosen) {
+  if (*chosen) {
     if (open_file(llvm, chosen)) return SMELT_OK;
     return sm_error_set(err, SMELT_ERR_COMPILE, "SMELT_LLVM=%.200s is not a libLLVM that can be used",
                         chosen);

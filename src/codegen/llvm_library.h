@@ -37,9 +37,9 @@ typedef struct sm_llvm {
 } sm_llvm;
 
 /* Opens the first of the known file names that has all functions. ERR_COMPILE
- * with "libLLVM not found, tried …". SMELT_LLVM names another file; "0" means
- * none. */
-smelt_status sm_llvm_open(sm_llvm *llvm, smelt_error *err);
+ * with "libLLVM not found, tried …". `chosen` is the value of SMELT_LLVM, another file
+ * or "0" for none; empty without it. */
+smelt_status sm_llvm_open(sm_llvm *llvm, const char *chosen, smelt_error *err);
 void sm_llvm_close(sm_llvm *llvm);
 
 #endif

@@ -38,9 +38,17 @@ static void fill_profile(sm_cpu_device *cpu) {
                               .interpreter_width = INTERPRETER_WIDTH};
 }
 
+/* Copied: libLLVM is opened later, when the program's environment may be another. */
+static smelt_status choose_llvm(sm_text *file, smelt_error *err) {
+  const char *chosen = secure_getenv("SMELT_LLVM");
+  if (chosen) sm_text_add(file, chosen);
+  return file->failed ? sm_error_memory(err, "a setting") : SMELT_OK;
+}
+
 static smelt_status open_parts(sm_device *device, sm_cpu_device *cpu, smelt_error *err) {
   SM_TRY(sm_pool_create(device->allocator, NULL, &cpu->pool, err));
   SM_TRY(sm_host_pool_create(device->allocator, NULL, &cpu->memory, err));
+  SM_TRY(choose_llvm(&cpu->llvm_file, err));
   if (!sm_mutex_init(&cpu->lock, SM_LOCK_DRIVER)) return sm_error_memory(err, "a lock");
   return SMELT_OK;
 }
@@ -48,6 +56,7 @@ static smelt_status open_parts(sm_device *device, sm_cpu_device *cpu, smelt_erro
 static void free_parts(const sm_device *device, sm_cpu_device *cpu) {
   sm_pool_destroy(cpu->pool);
   sm_host_pool_destroy(cpu->memory);
+  sm_text_free(&cpu->llvm_file);
   sm_free(device->allocator, cpu, sizeof *cpu);
 }
 
@@ -68,6 +77,7 @@ static smelt_status open_cpu(sm_device *device, const char *argument, smelt_erro
   }
   sm_cpu_device *cpu = sm_calloc(device->allocator, 1, sizeof *cpu);
   if (!cpu) return sm_error_memory(err, "a device");
+  sm_text_init(&cpu->llvm_file, device->allocator);
   smelt_status status = choose_level(&cpu->level, err);
   if (status == SMELT_OK) status = open_parts(device, cpu, err);
   if (status != SMELT_OK) {
@@ -76,6 +86,7 @@ static smelt_status open_cpu(sm_device *device, const char *argument, smelt_erro
   }
   fill_profile(cpu);
   sm_code_cache_open(&cpu->cache, cpu->level, device->allocator, device->log);
+  cpu->profiler = sm_profiler_choose();
   device->profile = &cpu->profile;
   device->detail = cpu->level == SM_CPU_BASELINE ? "interpreter" : "llvm";
   device->state = cpu;

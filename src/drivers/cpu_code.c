@@ -3,7 +3,6 @@
  * From kernel IR to code that runs: the cache first, then libLLVM. */
 #include "base/error.h"
 #include "drivers/cpu_state.h"
-#include "rt/profiler.h"
 
 static void log_line(const sm_device *device, const char *format, const char *a, const char *b) {
   if (!sm_log_on(device->log, SM_LOG_COMPILE)) return;
@@ -24,7 +23,7 @@ static smelt_status need_level(const sm_device *device, smelt_error *err) {
 static bool fail_to_open_llvm(sm_cpu_device *cpu) {
   if (cpu->llvm_tried) return false;
   cpu->llvm_tried = true;
-  return sm_llvm_open(&cpu->llvm, &cpu->refusal) != SMELT_OK;
+  return sm_llvm_open(&cpu->llvm, cpu->llvm_file.data, &cpu->refusal) != SMELT_OK;
 }
 
 static smelt_status generate(sm_device *device, const sm_kir_kernel *ir, sm_object *out, smelt_error *err) {
@@ -61,9 +60,10 @@ static smelt_status compile(sm_device *device, const sm_kir_kernel *ir, sm_objec
 
 static smelt_status load(const sm_device *device, const char *name, sm_object *object, sm_code *out,
                          smelt_error *err) {
+  const sm_cpu_device *cpu = device->state;
   smelt_status status = sm_code_load(object->data, object->size, SM_OBJECT_ENTRY, out, err);
   sm_free(device->allocator, object->data, object->size);
-  if (status == SMELT_OK) sm_profiler_add(out, name);
+  if (status == SMELT_OK) sm_profiler_add(cpu->profiler, out, name);
   return status;
 }
 

@@ -16,6 +16,7 @@
 #include "rt/host_memory.h"
 #include "rt/object_loader.h"
 #include "rt/pool.h"
+#include "rt/profiler.h"
 
 enum { SM_CPU_MAX_BINDINGS = 128 };
 
@@ -25,7 +26,9 @@ typedef struct sm_cpu_device {
   sm_pool *pool;
   sm_host_pool *memory;
   sm_code_cache cache;
-  sm_mutex lock; /* guards what follows */
+  const sm_profiler *profiler;
+  sm_text llvm_file; /* SMELT_LLVM */
+  sm_mutex lock;     /* guards what follows */
   bool llvm_tried;
   sm_llvm llvm;        /* opened if handle is set */
   smelt_error refusal; /* why libLLVM is not there */

@@ -25,19 +25,21 @@ static void write_line(int fd, const sm_code *code, const char *name) {
   (void)written;
 }
 
-static const struct way {
+struct sm_profiler {
   const char *value; /* of SMELT_PERF */
   const char *path;  /* with the process's number */
   void (*write)(int fd, const sm_code *code, const char *name);
-} ways[] = {
+};
+
+static const sm_profiler profilers[] = {
     {"map", "/tmp/perf-%ld.map", write_line},
     {"jitdump", "/tmp/jit-%ld.dump", sm_jit_dump_write},
 };
 
-static const struct way *find_way(void) {
+const sm_profiler *sm_profiler_choose(void) {
   const char *wanted = secure_getenv("SMELT_PERF");
-  for (size_t i = 0; wanted && i < sizeof ways / sizeof ways[0]; i++) {
-    if (strcmp(wanted, ways[i].value) == 0) return &ways[i];
+  for (size_t i = 0; wanted && i < sizeof profilers / sizeof profilers[0]; i++) {
+    if (strcmp(wanted, profilers[i].value) == 0) return &profilers[i];
   }
   return NULL;
 }
@@ -54,15 +56,14 @@ static int open_ours(const char *path) {
 
 /* One thread at a time: the file is locked. (The lock is of the file as opened here,
  * and given back by name, because a child of fork may have it open too.) */
-void sm_profiler_add(const sm_code *code, const char *name) {
+void sm_profiler_add(const sm_profiler *profiler, const sm_code *code, const char *name) {
   char path[40];
-  const struct way *way = find_way();
-  if (!way) return;
-  (void)snprintf(path, sizeof path, way->path, (long)getpid());
+  if (!profiler) return;
+  (void)snprintf(path, sizeof path, profiler->path, (long)getpid());
   int fd = open_ours(path);
   if (fd < 0) return;
   if (flock(fd, LOCK_EX) == 0) {
-    way->write(fd, code, name);
+    profiler->write(fd, code, name);
     (void)flock(fd, LOCK_UN);
   }
   (void)close(fd);

@@ -7,14 +7,21 @@
  *   jitdump  name and code in /tmp/jit-PID.dump (jit_dump.h); `perf inject` makes
  *            files of it, so that `perf annotate` works too
  *
+ * It is read once for a device, since a program may change its environment while kernels
+ * are loaded.
+ *
  * Nothing is removed when code is freed; for an address what was written last counts. */
 #ifndef SM_RT_PROFILER_H
 #define SM_RT_PROFILER_H
 
 #include "rt/object_loader.h"
 
-/* Does nothing without SMELT_PERF, with elevated privileges, or if the file is not
- * ours. Thread-safe. */
-void sm_profiler_add(const sm_code *code, const char *name);
+typedef struct sm_profiler sm_profiler;
+
+/* What SMELT_PERF chooses, forever; NULL without it or with elevated privileges. */
+const sm_profiler *sm_profiler_choose(void);
+
+/* Does nothing for NULL, or if the file is not ours. Thread-safe. */
+void sm_profiler_add(const sm_profiler *profiler, const sm_code *code, const char *name);
 
 #endif

@@ -77,7 +77,7 @@ static void run(sm_kir_kernel *k, arguments args, memory *m) {
   CHECK_OK(sm_kir_expand(k, &primitive, &err), err);
   evaluate(&primitive, args, &copy);
   CHECK(memcmp(&copy, m, sizeof copy) == 0);
-  if (sm_llvm_open(&llvm, &err) == SMELT_OK) {
+  if (sm_llvm_open(&llvm, "", &err) == SMELT_OK) {
     for (int level = SM_CPU_AVX2; level <= SM_CPU_AVX512; level++) {
       copy = before;
       run_code(&llvm, &primitive, (sm_cpu_level)level, args, &copy);

@@ -634,7 +634,7 @@ static bytes compile_with_llvm(void) {
   sm_llvm llvm;
   smelt_error err = {0};
   if (sm_cpu_detect() == SM_CPU_BASELINE) TEST_SKIP("no code is generated for this processor");
-  if (sm_llvm_open(&llvm, &err) != SMELT_OK) TEST_SKIP(err.text);
+  if (sm_llvm_open(&llvm, "", &err) != SMELT_OK) TEST_SKIP(err.text);
   sm_kir_kernel k;
   build_kernel(&k);
   sm_object object;

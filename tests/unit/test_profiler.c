@@ -18,10 +18,13 @@
 #include "harness.h"
 #include "rt/profiler.h"
 
+static const sm_profiler *chosen;
+
 static void choose(const char *way, const char *pattern, char path[64]) {
   (void)snprintf(path, 64, pattern, (long)getpid());
   (void)unlink(path);
   CHECK(setenv("SMELT_PERF", way, 1) == 0);
+  chosen = sm_profiler_choose();
 }
 
 /* The file's bytes, and their number; it is removed. */
@@ -44,8 +47,8 @@ TEST(map_names_kernels) {
   char path[64];
   size_t size;
   choose("map", "/tmp/perf-%ld.map", path);
-  sm_profiler_add(&somewhere, "first");
-  sm_profiler_add(&somewhere, "second");
+  sm_profiler_add(chosen, &somewhere, "first");
+  sm_profiler_add(chosen, &somewhere, "second");
   unsigned char *text = take_file(path, &size);
   CHECK(size == strlen(expected) && memcmp(text, expected, size) == 0);
   free(text);
@@ -55,9 +58,10 @@ TEST(nothing_unless_asked) {
   char map[64], dump[64];
   choose("map", "/tmp/perf-%ld.map", map);
   choose("jitdump ", "/tmp/jit-%ld.dump", dump);
-  sm_profiler_add(&somewhere, "first");
+  sm_profiler_add(chosen, &somewhere, "first");
   CHECK(unsetenv("SMELT_PERF") == 0);
-  sm_profiler_add(&somewhere, "first");
+  chosen = sm_profiler_choose();
+  sm_profiler_add(chosen, &somewhere, "first");
   CHECK(access(map, F_OK) != 0 && access(dump, F_OK) != 0);
 }
 
@@ -69,9 +73,9 @@ static void check_links(const char *way, const char *pattern) {
   FILE *file = fopen(target, "w");
   CHECK(file != NULL && fclose(file) == 0);
   CHECK(symlink(target, path) == 0);
-  sm_profiler_add(&somewhere, "first");
+  sm_profiler_add(chosen, &somewhere, "first");
   CHECK(unlink(path) == 0 && link(target, path) == 0);
-  sm_profiler_add(&somewhere, "first");
+  sm_profiler_add(chosen, &somewhere, "first");
   struct stat st;
   CHECK(stat(target, &st) == 0 && st.st_size == 0);
   CHECK(unlink(path) == 0 && unlink(target) == 0);
@@ -178,9 +182,9 @@ static void check_dump(const char *path) {
   const sm_code first = code_number(0), second = code_number(1);
   uint64_t begin = now();
   size_t size;
-  sm_profiler_add(&first, "first");
+  sm_profiler_add(chosen, &first, "first");
   CHECK_I64(count_markers(path), 1);
-  sm_profiler_add(&second, "the_second");
+  sm_profiler_add(chosen, &second, "the_second");
   CHECK_I64(count_markers(path), 1);
   unsigned char *dump = take_file(path, &size);
   check_header(dump, begin);
@@ -210,7 +214,7 @@ TEST(child_of_fork_has_its_own_dump) {
   int status;
   choose("jitdump", DUMP, path);
   const sm_code code = code_number(0);
-  sm_profiler_add(&code, "first");
+  sm_profiler_add(chosen, &code, "first");
   pid_t child = fork();
   CHECK(child >= 0);
   if (child == 0) {
@@ -233,8 +237,8 @@ TEST(dump_within_the_limit_of_files) {
   const sm_code code = code_number(0);
   const struct rlimit limit = {6000, 6000};
   CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
-  sm_profiler_add(&code, "first");
-  sm_profiler_add(&code, "second");
+  sm_profiler_add(chosen, &code, "first");
+  sm_profiler_add(chosen, &code, "second");
   unsigned char *dump = take_file(path, &size);
   CHECK_I64(check_record(dump, HEADER_SIZE, &code, "first"), size);
   free(dump);
@@ -245,7 +249,7 @@ enum { THREADS = 4, ROUNDS = 10 };
 static void *add_many(void *unused) {
   (void)unused;
   const sm_code code = code_number(0);
-  for (int i = 0; i < ROUNDS; i++) sm_profiler_add(&code, "kernel");
+  for (int i = 0; i < ROUNDS; i++) sm_profiler_add(chosen, &code, "kernel");
   return NULL;
 }
 

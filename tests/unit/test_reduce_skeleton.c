@@ -243,7 +243,8 @@ static void check_results(problem *p) {
 static void check_code(problem *p, sm_cpu_level level) {
   smelt_error err;
   machine m = {.level = level};
-  if (level == SM_CPU_BASELINE || !sm_cpu_supports(level) || sm_llvm_open(&m.llvm, &err) != SMELT_OK) return;
+  if (level == SM_CPU_BASELINE || !sm_cpu_supports(level) || sm_llvm_open(&m.llvm, "", &err) != SMELT_OK)
+    return;
   run_stage(p, SM_REDUCE_WHOLE, &m);
   check_results(p);
   run_two_stages(p, &m);
