@@ -181,8 +181,9 @@ smelt_context *smelt_context_create(const smelt_context_desc *desc, smelt_error 
   }
   name_device(ctx);
   sm_text_init(&ctx->reproducing.folder, &sm_malloc_allocator);
-  if (sm_context_open_trace(ctx, desc->trace, err) == SMELT_OK &&
-      sm_reproduce_into(ctx, desc->reproduce, err) == SMELT_OK)
+  /* The trace last: it is a file, which a context that fails must not leave. */
+  if (sm_reproduce_into(ctx, desc->reproduce, err) == SMELT_OK &&
+      sm_context_open_trace(ctx, desc->trace, err) == SMELT_OK)
     return ctx;
   (void)smelt_context_destroy(ctx, NULL);
   return NULL;

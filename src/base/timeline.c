@@ -68,19 +68,28 @@ static void append(sm_timeline *t, const sm_text *text) {
   }
 }
 
+/* What was in the file goes only when there is room. */
 static bool write_head(sm_timeline *t) {
   char text[sizeof head + sizeof not_complete + sizeof after_head + sizeof tail];
   int n = snprintf(text, sizeof text, "%s%s%s%s", head, not_complete, after_head, tail);
   t->end = (off_t)n - (off_t)strlen(tail);
-  return ftruncate(t->file, 0) == 0 && write_at(t->file, 0, text, (size_t)n);
+  return write_at(t->file, 0, text, (size_t)n) && ftruncate(t->file, n) == 0;
 }
 
 /* --- Opening and closing ------------------------------------------------------------------ */
 
+/* Opens or creates it; without O_NONBLOCK a pipe that nobody reads would wait here. */
+static int open_or_create(const char *path, bool *created) {
+  const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK;
+  int file = open(path, flags | O_EXCL, 0666);
+  *created = file >= 0;
+  return file < 0 && errno == EEXIST ? open(path, flags, 0666) : file;
+}
+
 /* A regular file that is nobody else's; -1 with errno. */
-static int open_file(const char *path) {
+static int open_file(const char *path, bool *created) {
   struct stat st;
-  int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  int file = open_or_create(path, created);
   if (file < 0) return -1;
   bool regular = fstat(file, &st) == 0 && S_ISREG(st.st_mode);
   if (!regular) errno = ESPIPE;
@@ -120,20 +129,25 @@ static sm_timeline *new_timeline(const char *path, int file) {
   return NULL;
 }
 
+/* Takes the file over. */
+static smelt_status begin(const char *path, int file, sm_timeline **out, smelt_error *err) {
+  sm_timeline *t = new_timeline(path, file);
+  if (!t) return sm_error_memory(err, "a trace");
+  if (write_head(t)) return *out = t, SMELT_OK;
+  smelt_status status = fail(path, errno, err);
+  free_timeline(t);
+  return status;
+}
+
 smelt_status sm_timeline_open(const char *path, sm_timeline **out, bool *busy, smelt_error *err) {
-  int file = open_file(path);
+  bool created;
+  int file = open_file(path, &created);
   *out = NULL;
   *busy = file < 0 && errno == EWOULDBLOCK;
   if (file < 0) return fail(path, errno, err);
-  sm_timeline *t = new_timeline(path, file);
-  if (!t) return sm_error_memory(err, "a trace");
-  if (!write_head(t)) {
-    smelt_status status = fail(path, errno, err);
-    free_timeline(t);
-    return status;
-  }
-  *out = t;
-  return SMELT_OK;
+  smelt_status status = begin(path, file, out, err);
+  if (status != SMELT_OK && created) (void)unlink(path);
+  return status;
 }
 
 smelt_status sm_timeline_close(sm_timeline *t, smelt_error *err) {

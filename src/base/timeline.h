@@ -17,8 +17,8 @@
 #include "base/log.h"
 #include "base/os.h"
 
-/* Creates or replaces the file. ERR_IO, which names it, with `*busy` if another timeline
- * has it; ERR_MEMORY. */
+/* Creates or replaces the file. On failure there is none, or what was there before:
+ * ERR_IO, which names it, with `*busy` if another timeline has it; ERR_MEMORY. */
 smelt_status sm_timeline_open(const char *path, sm_timeline **out, bool *busy, smelt_error *err);
 /* ERR_IO or ERR_MEMORY if events are missing. NULL is allowed. */
 smelt_status sm_timeline_close(sm_timeline *t, smelt_error *err);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -190,6 +191,33 @@ TEST(files_that_are_none) {
   check_refused(folder, "Is a directory");
   check_refused("/dev/full", "a trace needs a regular file");
   check_refused("/no/such/folder/x", "No such file or directory");
+  CHECK_I64(mkfifo(path, 0600), 0);
+  check_refused(path, "No such device or address"); /* that nobody reads */
+  remove_paths();
+}
+
+/* Not even the beginning fits. */
+TEST(no_room_at_all) {
+  make_paths();
+  const struct rlimit limit = {.rlim_cur = 10, .rlim_max = RLIM_INFINITY};
+  CHECK_I64(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  check_refused(path, "trace.json: File too large");
+  CHECK(access(path, F_OK) != 0);
+  FILE *file = fopen(path, "w");
+  CHECK(file != NULL && fputs("former", file) >= 0 && fclose(file) == 0);
+  check_refused(path, "trace.json: File too large");
+  char text[16] = "";
+  file = fopen(path, "r");
+  CHECK(file != NULL && fread(text, 1, sizeof text - 1, file) > 0 && fclose(file) == 0);
+  CHECK_STR(text, "former");
+  remove_paths();
+}
+
+TEST(a_context_that_fails_leaves_none) {
+  make_paths();
+  CHECK_I64(setenv("SMELT_REPRODUCE", "/no/such/folder", 1), 0);
+  check_refused(path, "no folder for reproducers");
+  CHECK(access(path, F_OK) != 0);
   remove_paths();
 }
 
@@ -219,4 +247,5 @@ TEST(by_environment) {
 
 TEST_MAIN(CASE(what_happens), CASE(on_ref), CASE(an_empty_trace), CASE(threads_have_names),
           CASE(json_at_any_moment), CASE(a_program_that_is_killed), CASE(a_child_of_fork_writes_nothing),
-          CASE(no_room), CASE(files_that_are_none), CASE(one_trace_a_file), CASE(by_environment))
+          CASE(no_room), CASE(files_that_are_none), CASE(no_room_at_all),
+          CASE(a_context_that_fails_leaves_none), CASE(one_trace_a_file), CASE(by_environment))
