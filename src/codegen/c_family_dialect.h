@@ -35,6 +35,8 @@ struct sm_dialect {
   const char *barrier;
   const char *bitcast[SM_C_BITS_COUNT]; /* the function; NULL: those of C */
   const char *widen_f16, *narrow_f16;   /* bodies of functions of `a`; NULL: by integers */
+  const char *narrow_bf16;              /* the same, where the preprocessor's condition */
+  const char *has_narrow_bf16;          /* holds */
   const char *init_begin, *init_end;    /* around what a thread begins with, */
   const char *body_begin, *body_end;    /* and around the rest */
 };

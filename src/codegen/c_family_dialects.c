@@ -28,6 +28,8 @@ const sm_dialect sm_dialect_cuda = {
     .head = "",
     .widen_f16 = "  f32 v;\n  asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(v) : \"h\"(a));\n  return v;\n",
     .narrow_f16 = "  u16 v;\n  asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(v) : \"f\"(a));\n  return v;\n",
+    .narrow_bf16 = "  u16 v;\n  asm(\"cvt.rn.bf16.f32 %0, %1;\" : \"=h\"(v) : \"f\"(a));\n  return v;\n",
+    .has_narrow_bf16 = "__CUDA_ARCH__ >= 800",
     CUDA_LIKE,
 };
 

@@ -14,7 +14,7 @@ typedef struct c_function {
   const char *signature, *body;
 } c_function;
 
-enum { FIRST_BITCAST, WIDEN_F16 = FIRST_BITCAST + SM_C_BITS_COUNT, NARROW_F16 };
+enum { FIRST_BITCAST, WIDEN_F16 = FIRST_BITCAST + SM_C_BITS_COUNT, NARROW_F16, NARROW_BF16 };
 
 static const c_function functions[] = {
     [SM_C_U32_F32] = {"bitcast_u32_f32", SMELT_F32, "u32 bitcast_u32_f32(f32 a)",
@@ -39,10 +39,10 @@ static const c_function functions[] = {
          "  if (rest >= 0x38800000) return (u16)(sign | (((rest + 0xfff + (rest >> 13 & 1)) >> 13) - "
          "0x1c000));\n"
          "  return (u16)(sign | (bitcast_u32_f32(FN(fabs)(a) + 0.5f) - 0x3f000000));\n"},
+    [NARROW_BF16] = {"narrow_bf16", SMELT_F32, "u16 narrow_bf16(f32 a)",
+                     "  const u32 bits = bitcast_u32_f32(a), top = bits >> 16;\n"
+                     "  return (u16)(a != a ? top | 0x40 : (bits + 0x7fff + (top & 1)) >> 16);\n"},
     {"widen_bf16", SMELT_F32, "f32 widen_bf16(u16 a)", "  return bitcast_f32_u32((u32)a << 16);\n"},
-    {"narrow_bf16", SMELT_F32, "u16 narrow_bf16(f32 a)",
-     "  const u32 bits = bitcast_u32_f32(a), top = bits >> 16;\n"
-     "  return (u16)(a != a ? top | 0x40 : (bits + 0x7fff + (top & 1)) >> 16);\n"},
     {"f32_odd", SMELT_F64, "f32 f32_odd(f64 a)",
      "  const f32 nearest = (f32)a;\n"
      "  const f64 back = (f64)nearest;\n"
@@ -99,7 +99,20 @@ bool sm_c_need_function(sm_c_printer *p, const char *name, size_t n) {
 /* The dialect's own word for a bit cast, its own body of a conversion; or NULL. */
 static const char *own_form(const sm_dialect *d, int i) {
   if (i < FIRST_BITCAST + SM_C_BITS_COUNT) return d->bitcast[i - FIRST_BITCAST];
-  return i == WIDEN_F16 ? d->widen_f16 : i == NARROW_F16 ? d->narrow_f16 : NULL;
+  return i == WIDEN_F16     ? d->widen_f16
+         : i == NARROW_F16  ? d->narrow_f16
+         : i == NARROW_BF16 ? d->narrow_bf16
+                            : NULL;
+}
+
+static void add_body(sm_c_printer *p, int i, const char *own) {
+  sm_c_scope scope = {functions[i].dtype, NULL};
+  const char *condition = i == NARROW_BF16 ? p->dialect->has_narrow_bf16 : NULL;
+  if (condition) sm_text_addf(p->text, "#if %s\n", condition);
+  if (own) sm_c_template(p, own, scope);
+  if (condition) sm_text_add(p->text, "#else\n");
+  if (!own || condition) sm_c_template(p, functions[i].body, scope);
+  if (condition) sm_text_add(p->text, "#endif\n");
 }
 
 static void add_function(sm_c_printer *p, int i) {
@@ -112,7 +125,7 @@ static void add_function(sm_c_printer *p, int i) {
   sm_text_add(p->text, p->dialect->function);
   sm_c_template(p, f->signature, (sm_c_scope){f->dtype, NULL});
   sm_text_add(p->text, " {\n");
-  sm_c_template(p, own ? own : f->body, (sm_c_scope){f->dtype, NULL});
+  add_body(p, i, own);
   sm_text_add(p->text, "}\n");
 }
 

@@ -3,6 +3,7 @@
  * As much of CUDA's language as texts of kernels use, in C++: included before one by
  * simulated_cuda.c, which runs it thread by thread. Without headers of C++, which take
  * longer to compile than the kernel. */
+#define __CUDA_ARCH__ 900
 #define __global__
 #define __device__
 #define __forceinline__ inline

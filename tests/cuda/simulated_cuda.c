@@ -201,13 +201,23 @@ nvrtcResult nvrtcCreateProgram(nvrtcProgram *out, const char *text, const char *
 /* Instructions of NVIDIA's machines, and what stands for them; there is one NaN there. */
 static const char *const instructions[][2] = {
     {"asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(v) : \"h\"(a));", "v = sm_f16_to_f32(a);"},
-    {"asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(v) : \"f\"(a));", "v = a != a ? 0x7fff : sm_f16_from_f32(a);"}};
+    {"asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(v) : \"f\"(a));", "v = a != a ? 0x7fff : sm_f16_from_f32(a);"},
+    {"asm(\"cvt.rn.bf16.f32 %0, %1;\" : \"=h\"(v) : \"f\"(a));",
+     "v = a != a ? 0x7fff : sm_bf16_from_f32(a);"}};
+enum { INSTRUCTIONS = sizeof instructions / sizeof instructions[0] };
+
+static bool has_halves(const char *text) {
+  for (int i = 0; i < INSTRUCTIONS; i++) {
+    if (strstr(text, instructions[i][0])) return true;
+  }
+  return false;
+}
 
 static void write_text(FILE *file, const char *text) {
   while (*text) {
-    size_t i = 0;
-    while (i < 2 && strncmp(text, instructions[i][0], strlen(instructions[i][0])) != 0) i++;
-    if (i < 2) {
+    int i = 0;
+    while (i < INSTRUCTIONS && strncmp(text, instructions[i][0], strlen(instructions[i][0])) != 0) i++;
+    if (i < INSTRUCTIONS) {
       (void)fputs(instructions[i][1], file);
       text += strlen(instructions[i][0]);
     } else {
@@ -244,8 +254,7 @@ static void write_runner(FILE *file, const char *text) {
 static bool write_source(const char *path, const char *text) {
   FILE *file = fopen(path, "w");
   if (!file) return false;
-  if (strstr(text, instructions[0][0]) || strstr(text, instructions[1][0]))
-    (void)fputs("#define CUDA_HALVES\n", file);
+  if (has_halves(text)) (void)fputs("#define CUDA_HALVES\n", file);
   if (strstr(text, "__syncthreads")) (void)fputs("#define CUDA_BARRIERS\n", file);
   (void)fprintf(file, "#include \"%s/cuda_words.h\"\n", SIMULATED_CUDA_FOLDER);
   write_text(file, text);
