@@ -34,6 +34,7 @@ static void fill_profile(sm_cuda_device *d) {
                             .max_bindings = 128,
                             .plane = 32,
                             .max_group = 256,
+                            .shared_bytes = 48 * 1024,
                             .dialect = &sm_dialect_cuda};
 }
 

@@ -26,10 +26,13 @@ smelt_status sm_opencl_check(const sm_opencl_device *ocl, smelt_error *err) {
 /* --- Properties ------------------------------------------------------------------------ */
 
 /* f32 vectors of 16 bytes, as far as possible of the registers' size. Half of the bytes that
- * arguments may have are for buffers. */
+ * arguments may have are for buffers. A processor runs the threads of a group one after another,
+ * from barrier to barrier: what they have in common costs it more than it saves (softmax of
+ * columns by PoCL takes four times as long). */
 static void fill_profile(sm_opencl_device *ocl) {
   uint64_t lanes = sm_opencl_number(&ocl->cl, ocl->info.id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT),
            group = sm_opencl_number(&ocl->cl, ocl->info.id, CL_DEVICE_MAX_WORK_GROUP_SIZE),
+           shared = sm_opencl_number(&ocl->cl, ocl->info.id, CL_DEVICE_LOCAL_MEM_SIZE),
            bytes = sm_opencl_number(&ocl->cl, ocl->info.id, CL_DEVICE_MAX_PARAMETER_SIZE);
   uint64_t vector = lanes * 4 < LEAST_VECTOR  ? LEAST_VECTOR
                     : lanes * 4 > MOST_VECTOR ? MOST_VECTOR
@@ -39,7 +42,8 @@ static void fill_profile(sm_opencl_device *ocl) {
                               .vector_bytes = (uint16_t)vector,
                               .max_bindings = (int)(bytes / ARGUMENT_BYTES),
                               .plane = group < PLANE ? 1 : PLANE,
-                              .max_group = (int)(group < most ? group : most)};
+                              .max_group = (int)(group < most ? group : most),
+                              .shared_bytes = ocl->info.gpu ? (uint32_t)shared : 0};
 }
 
 /* Contraction is off in the text; quotients and roots are rounded where the device can. */

@@ -35,7 +35,7 @@ static void add_lane(const sm_reduce_state *s, const strip *at, int32_t place, i
   sm_part sets[SM_REDUCE_SETS];
   sm_reduce_no_sets(sets);
   for (int t = 0; t < s->n; t++) sm_reduce_begin_sets(s, t, width, sets);
-  sm_reduce_columns own = {op2(s, SM_KOP_ADD, at->first, place), place, width};
+  sm_reduce_columns own = {op2(s, SM_KOP_ADD, at->first, place), place, width, SM_KIR_NONE};
   sm_reduce_run_lanes(s, number(s, 0), at->rows, at->row, &own, sets);
   for (int t = 0; t < s->n; t++) {
     if (gives_index(s, t))
@@ -57,23 +57,11 @@ static void finish_columns(const sm_reduce_state *s, const strip *at, int32_t pl
   sm_reduce_finish(s, op2(s, SM_KOP_ADD, at->first, place), place, width, parts);
 }
 
-/* Digit `from` of a number as digit `to`. */
-static int32_t moved_digit(const sm_reduce_state *s, int32_t n, int from, int to) {
-  int32_t digit = op_number(s, SM_KOP_AND, op_number(s, SM_KOP_SHR, n, from), 1);
-  return op_number(s, SM_KOP_SHL, digit, to);
-}
-
-/* Lanes in the order 0, 8, 4, 12, ...: with the four binary digits reversed. */
-static int32_t lane_of_leaf(const sm_reduce_state *s, int32_t leaf) {
-  int32_t outer = op2(s, SM_KOP_OR, moved_digit(s, leaf, 0, 3), moved_digit(s, leaf, 3, 0));
-  int32_t middle = op2(s, SM_KOP_OR, moved_digit(s, leaf, 1, 2), moved_digit(s, leaf, 2, 1));
-  return op2(s, SM_KOP_OR, outer, middle);
-}
-
+/* Lanes come in the order 0, 8, 4, 12, ... */
 static void find_lane(const sm_reduce_state *s, strip *at) {
   int32_t block = op_number(s, SM_KOP_TRUNC_DIV, at->leaf, SM_TREE_LANES);
-  int32_t in_block =
-      op2(s, SM_KOP_ADD, op_number(s, SM_KOP_MUL, block, SM_TREE_BLOCK), lane_of_leaf(s, at->leaf));
+  int32_t lane = sm_reduce_reverse_digits(s, at->leaf, 4);
+  int32_t in_block = op2(s, SM_KOP_ADD, op_number(s, SM_KOP_MUL, block, SM_TREE_BLOCK), lane);
   at->row = op2(s, SM_KOP_ADD, s->begin, in_block);
   at->rows = number(s, SM_TREE_BLOCK / SM_TREE_LANES);
   if (s->form->whole_blocks) return;
@@ -89,8 +77,9 @@ static strip open_strip(const sm_reduce_state *s, int32_t number_of_strip) {
 }
 
 static void visit_columns(const sm_reduce_state *s, const strip *at, int32_t place, int width) {
-  sm_reduce_columns own = {op2(s, SM_KOP_ADD, at->first, place), place, width};
-  sm_reduce_get_elements(s, at->row, &own, NULL);
+  int32_t none[1][SM_REDUCE_TASKS];
+  sm_reduce_columns own = {op2(s, SM_KOP_ADD, at->first, place), place, width, SM_KIR_NONE};
+  sm_reduce_get_elements(s, &at->row, 1, &own, none);
 }
 
 /* A pass without tasks: all elements of the range. */

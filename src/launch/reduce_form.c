@@ -16,6 +16,19 @@ enum {
   AHEAD = 2048,            /* elements from those at work to those that are asked for */
 };
 
+/* Of teams. A few hundred of them fill a large device, two of which then have a processor. */
+enum {
+  TEAM_THREADS = 256,      /* at most */
+  FEW_THREADS = 64,        /* too few for one team, if there are more results */
+  TEAM_BYTES = 16 * 1024,  /* of shared memory: a processor has that for each of a dozen teams */
+  TEAM_COLUMNS = 64,       /* about as many as a team of columns has */
+  MOST_STRIPS = 16,        /* of vectors of 16 bytes: neighbours read 256 bytes */
+  LEAST_ELEMENTS = 32,     /* a single thread is done with fewer */
+  LEAST_PARTIALS = 8,      /* the same */
+  FEW_TEAMS = 256,         /* too few for a large device */
+  FEW_RESIDENT_TEAMS = 64, /* the same, of those that find their rows in the caches */
+};
+
 /* Of columns side by side, so that longer pieces of each row are read at once. Measured
  * for f32: 1.05 times plain reading, 1.6 times with one. */
 enum { VECTORS = 4 };
@@ -67,11 +80,6 @@ static int choose_group(int64_t inner) {
   return group;
 }
 
-/* Whether an item makes several passes, of which all but the first find the caches filled. */
-static bool is_resident(const sm_reduce_form *form) {
-  return form->passes > 1 && form->stage == SM_REDUCE_WHOLE;
-}
-
 static bool fits(const sm_reduce_form *form, int strip, int bytes) {
   return (int64_t)strip * form->levels * bytes <= SLOT_BYTES;
 }
@@ -82,6 +90,11 @@ static void choose_strip(sm_reduce_form *form, int bytes, int64_t inner, int mos
   while (form->strip > 1 && (form->strip / 2 >= inner || !fits(form, form->strip, bytes))) form->strip /= 2;
   while (form->width > 1 && (form->width > form->strip || form->width > inner)) form->width /= 2;
   if (form->vector > form->width) form->vector = form->width;
+}
+
+/* Whether an item makes several passes, of which all but the first find the caches filled. */
+static bool is_resident(const sm_reduce_form *form) {
+  return form->passes > 1 && form->stage == SM_REDUCE_WHOLE;
 }
 
 /* Powers of two, so that lengths that differ little share a kernel. */
@@ -98,6 +111,98 @@ static int choose_side(const sm_reduce_form *form, int64_t reduced) {
              : 1;
 }
 
+static int log2_above(int64_t n) {
+  int digits = 0;
+  while (((int64_t)1 << digits) < n) digits++;
+  return digits;
+}
+
+/* --- Teams ---------------------------------------------------------------------------------- */
+
+/* What a round has one or some of: blocks, in COMBINE leaves. */
+static int64_t count_needed(const sm_reduce_form *form, const sm_reduce_extents *extents) {
+  int64_t blocks = round_up(extents->reduced, SM_TREE_BLOCK);
+  if (form->stage == SM_REDUCE_COMBINE) return groups_of(form, extents);
+  return form->stage == SM_REDUCE_PARTIAL && blocks > form->group ? form->group : blocks;
+}
+
+/* The threads that one of them keeps busy. */
+static int threads_of_one(const sm_reduce_form *form) {
+  if (form->stage == SM_REDUCE_COMBINE) return 1;
+  return form->columns ? SM_TREE_LANES : SM_TREE_LANES / form->vector;
+}
+
+static void set_round(sm_reduce_form *form, int n, int most) {
+  int threads = threads_of_one(form) * n * form->abreast;
+  form->parts = form->stage == SM_REDUCE_COMBINE ? n : n * SM_TREE_LANES;
+  form->threads = threads < most ? threads : most;
+}
+
+static int64_t shared_bytes(const sm_reduce_form *form, int bytes) {
+  int places = form->parts + (form->one_leaf ? 0 : form->levels);
+  return (int64_t)bytes * places * form->abreast * form->strip;
+}
+
+/* As many blocks of a result as it has, or fit in; then results, so that there are some threads. Of
+ * leaves a thread takes several if there are many. */
+static int size_team(sm_reduce_form *form, int64_t needed, int64_t items, int most) {
+  int n = 1, threads = threads_of_one(form);
+  if (form->stage == SM_REDUCE_COMBINE) most *= SM_REDUCE_TEAM_LEAVES;
+  while (n < needed && 2 * threads * n * form->abreast <= most) n *= 2;
+  while (threads * n * form->abreast < FEW_THREADS && form->abreast < items) form->abreast *= 2;
+  return n;
+}
+
+/* Whether rounds and items come out even. */
+static bool is_whole(const sm_reduce_form *form, const sm_reduce_extents *extents, int n) {
+  int64_t round = (int64_t)n * SM_TREE_BLOCK, group = (int64_t)form->group * SM_TREE_BLOCK;
+  bool groups =
+      form->stage != SM_REDUCE_PARTIAL || extents->reduced <= group || extents->reduced % group == 0;
+  return groups && extents->reduced % round == 0 && sm_reduce_work_items(form, extents) % form->abreast == 0;
+}
+
+static bool is_worth_team(const sm_reduce_form *form, const sm_reduce_extents *extents,
+                          const sm_profile *profile) {
+  bool combines = form->stage == SM_REDUCE_COMBINE;
+  int64_t least = combines ? LEAST_PARTIALS : LEAST_ELEMENTS;
+  return profile->shared_bytes && (combines ? groups_of(form, extents) : extents->reduced) >= least;
+}
+
+/* All elements of a round, if those of four bytes fit. */
+static int choose_team_keep(const sm_reduce_form *form, const sm_profile *profile) {
+  int keep = form->parts * SM_TREE_LANES * form->abreast * form->strip;
+  bool has_room = profile->shared_bytes >= TEAM_BYTES + SM_REDUCE_KEPT_BYTES;
+  bool fits = has_room && keep <= SM_REDUCE_KEPT_BYTES / (int)sizeof(float);
+  return is_resident(form) && form->one_leaf && fits ? keep : 0;
+}
+
+static void choose_team_vector(sm_reduce_form *form, const sm_reduce_extents *extents, int vector) {
+  form->vector = vector < SM_TREE_LANES ? vector : SM_TREE_LANES;
+  while (form->columns && extents->inner % form->vector != 0) form->vector /= 2;
+  if (form->columns) form->width = form->strip = form->vector;
+}
+
+/* All that a team's form has. */
+static void choose_team(sm_reduce_form *form, const sm_reduce_extents *extents, int bytes, int vector,
+                        const sm_profile *profile) {
+  choose_team_vector(form, extents, vector);
+  int64_t strips = extents->inner / form->strip, needed = count_needed(form, extents);
+  int64_t items = sm_reduce_work_items(form, extents);
+  int most = profile->max_group < TEAM_THREADS ? profile->max_group : TEAM_THREADS;
+  uint32_t room = profile->shared_bytes < TEAM_BYTES ? profile->shared_bytes : TEAM_BYTES;
+  if (form->columns) form->abreast = 1 << log2_above(strips < MOST_STRIPS ? strips : MOST_STRIPS);
+  int n = size_team(form, needed, items, most);
+  form->levels = log2_above(needed + 1);
+  for (set_round(form, n, most); shared_bytes(form, bytes) > room; set_round(form, n, most)) {
+    if (form->abreast > 1) form->abreast /= 2;
+    else n /= 2;
+  }
+  form->one_leaf = needed <= n;
+  form->whole_blocks = form->stage != SM_REDUCE_COMBINE && is_whole(form, extents, n);
+  form->whole_pieces = true;
+  form->keep = choose_team_keep(form, profile);
+}
+
 sm_reduce_form sm_reduce_choose(const sm_reduce_task *tasks, int n_tasks, int passes, int pass,
                                 const sm_reduce_extents *extents, sm_reduce_stage stage,
                                 const sm_profile *profile) {
@@ -108,8 +213,14 @@ sm_reduce_form sm_reduce_choose(const sm_reduce_task *tasks, int n_tasks, int pa
                          .columns = columns || stage == SM_REDUCE_COMBINE,
                          .width = 1,
                          .vector = 1,
-                         .strip = 1};
+                         .strip = 1,
+                         .abreast = 1,
+                         .side = 1};
   form.group = choose_group(extents->inner);
+  if (is_worth_team(&form, extents, profile)) {
+    choose_team(&form, extents, part_bytes(tasks, n_tasks), choose_vector(tasks, n_tasks, profile), profile);
+    return form;
+  }
   form.whole_blocks = extents->reduced % SM_TREE_BLOCK == 0;
   form.levels = form.columns ? choose_levels(&form, extents) : MAX_LEVELS;
   form.keep = choose_keep(&form, extents->reduced);
@@ -124,7 +235,18 @@ sm_reduce_form sm_reduce_choose(const sm_reduce_task *tasks, int n_tasks, int pa
   return form;
 }
 
-bool sm_reduce_wants_stages(const sm_reduce_extents *extents, int passes) {
+/* Of teams that make whole results, and find their rows in the caches if they are no columns. */
+static bool are_few_teams(const sm_reduce_extents *extents, int passes) {
+  int64_t teams = extents->outer * round_up(extents->inner, TEAM_COLUMNS);
+  bool resident = passes > 1 && extents->inner == 1;
+  int64_t group = (int64_t)choose_group(extents->inner) * SM_TREE_BLOCK;
+  return teams < (resident ? FEW_RESIDENT_TEAMS : FEW_TEAMS) && extents->reduced > group;
+}
+
+bool sm_reduce_wants_stages(const sm_reduce_extents *extents, int passes, const sm_profile *profile) {
+  if (profile->shared_bytes)
+    return are_few_teams(extents, passes) &&
+           extents->outer * extents->reduced * extents->inner > MANY_ELEMENTS;
   int64_t items = extents->outer * round_up(extents->inner, MAX_STRIP);
   bool fits_caches = extents->reduced * extents->inner <= MAX_RESIDENT;
   if (passes > 1 && fits_caches && extents->outer >= FEW_ROWS) return false;

@@ -4,9 +4,8 @@
 #include "base/arena.h"
 
 enum {
-  MEMORY_COST = 8,          /* of a store and a load */
-  MOST_COST = 1 << 20,      /* costs are not told apart beyond */
-  SCRATCH_BYTES = 32 * 1024 /* of all rows, which lie on the thread's stack */
+  MEMORY_COST = 8,     /* of a store and a load */
+  MOST_COST = 1 << 20, /* costs are not told apart beyond */
 };
 
 typedef struct finder {
@@ -14,9 +13,12 @@ typedef struct finder {
   const sm_block *block;
   const sm_reduce_form *form;
   sm_reduce_keeping *keeping;
-  int *cost;    /* by step: of working it out from inputs */
-  bool *needed; /* by step, in the pass */
-  int bytes;    /* of scratch memory that are left */
+  int *cost;     /* by step: of working it out from inputs */
+  bool *needed;  /* by step, in the pass */
+  bool *kept;    /* by step */
+  bool *refused; /* by step: there is no memory for it */
+  int *last_pass;
+  int *free; /* by row: the first pass that may keep something else there */
 } finder;
 
 static int own_cost(const sm_step *step) {
@@ -43,15 +45,17 @@ static void need_roots(finder *f, int pass) {
   }
 }
 
+static bool is_worth_keeping(const finder *f, size_t i) {
+  const sm_step *step = &f->block->steps.items[i];
+  bool varies = step->kind == SM_STEP_READ || step->kind == SM_STEP_COMPUTE;
+  return f->form->threads ? varies : f->cost[i] > MEMORY_COST;
+}
+
 /* Whether step `i` is there from an earlier pass, if it is kept from now on. */
 static bool keep(finder *f, size_t i, int pass) {
-  int bytes = f->form->keep * (int)smelt_dtype_size(f->block->steps.items[i].dtype);
   if (f->keeping->first_pass[i] < 0 || f->keeping->first_pass[i] == pass) return false;
-  if (f->keeping->kept[i]) return true;
-  if (f->form->keep == 0 || f->cost[i] <= MEMORY_COST || bytes > f->bytes) return false;
-  f->bytes -= bytes;
-  f->keeping->kept[i] = true;
-  return true;
+  f->kept[i] = f->form->keep > 0 && !f->refused[i] && is_worth_keeping(f, i);
+  return f->kept[i];
 }
 
 /* What the pass computes; the answer is its cost. */
@@ -61,6 +65,7 @@ static int64_t find_pass(finder *f, int pass) {
   for (size_t i = f->block->steps.len; i-- > 0;) {
     if (!f->needed[i]) continue;
     f->needed[i] = false;
+    f->last_pass[i] = pass;
     if (keep(f, i, pass)) continue;
     cost += own_cost(&f->block->steps.items[i]);
     if (f->keeping->first_pass[i] < 0) f->keeping->first_pass[i] = pass;
@@ -74,6 +79,10 @@ static int64_t find_pass(finder *f, int pass) {
 
 static void find_passes(finder *f) {
   f->keeping->slow_pass = -1;
+  for (size_t i = 0; i < f->block->steps.len; i++) {
+    f->keeping->first_pass[i] = f->last_pass[i] = -1;
+    f->kept[i] = false;
+  }
   for (int pass = 0; pass < f->form->passes; pass++) {
     bool slow = find_pass(f, pass) > MEMORY_COST;
     if (slow && f->keeping->slow_pass < 0) f->keeping->slow_pass = pass;
@@ -81,18 +90,67 @@ static void find_passes(finder *f) {
   if (f->keeping->slow_pass < 0) f->keeping->slow_pass = f->form->passes - 1;
 }
 
+/* --- Rows ------------------------------------------------------------------------------------- */
+
+static int row_bytes(const finder *f, smelt_dtype dtype) {
+  return f->form->keep * (int)smelt_dtype_size(dtype);
+}
+
+/* One that is free in the value's first pass, else a new one. */
+static int find_row(finder *f, size_t i) {
+  sm_reduce_keeping *k = f->keeping;
+  smelt_dtype dtype = f->block->steps.items[i].dtype;
+  int row = 0;
+  while (row < k->rows && (k->dtypes[row] != dtype || f->free[row] > k->first_pass[i])) row++;
+  if (row == k->rows) k->dtypes[k->rows++] = dtype;
+  f->free[row] = f->last_pass[i];
+  return row;
+}
+
+/* In the order of their first passes. Whether there is memory for all. */
+static bool assign_rows(finder *f) {
+  int64_t bytes = 0;
+  f->keeping->rows = 0;
+  for (size_t i = 0; i < f->block->steps.len; i++) f->keeping->row[i] = SM_REDUCE_NO_ROW;
+  for (int pass = 0; pass < f->form->passes; pass++) {
+    for (size_t i = 0; i < f->block->steps.len; i++) {
+      if (f->kept[i] && f->keeping->first_pass[i] == pass) f->keeping->row[i] = find_row(f, i);
+    }
+  }
+  for (int row = 0; row < f->keeping->rows; row++) bytes += row_bytes(f, f->keeping->dtypes[row]);
+  return bytes <= SM_REDUCE_KEPT_BYTES;
+}
+
+/* The one that is worked out again with the least effort. */
+static void refuse_one(finder *f) {
+  size_t cheapest = 0;
+  for (size_t i = 0; i < f->block->steps.len; i++) {
+    if (f->kept[i] && (!f->kept[cheapest] || f->cost[i] < f->cost[cheapest])) cheapest = i;
+  }
+  f->refused[cheapest] = true;
+}
+
+static bool allocate(finder *f, sm_arena *arena) {
+  size_t n = f->block->steps.len;
+  sm_reduce_keeping *k = f->keeping;
+  k->row = sm_arena_alloc(arena, n * sizeof *k->row);
+  k->first_pass = sm_arena_alloc(arena, n * sizeof *k->first_pass);
+  f->last_pass = sm_arena_alloc(arena, n * sizeof *f->last_pass);
+  k->dtypes = sm_arena_alloc(arena, n * sizeof *k->dtypes);
+  f->cost = sm_arena_alloc(arena, n * sizeof *f->cost);
+  f->free = sm_arena_alloc(arena, n * sizeof *f->free);
+  f->needed = sm_arena_zalloc(arena, n, sizeof *f->needed);
+  f->kept = sm_arena_zalloc(arena, n, sizeof *f->kept);
+  f->refused = sm_arena_zalloc(arena, n, sizeof *f->refused);
+  return k->row && k->first_pass && f->last_pass && k->dtypes && f->cost && f->free && f->needed && f->kept &&
+         f->refused;
+}
+
 bool sm_reduce_find_kept(const sm_trace *trace, const sm_reduce_form *form, sm_arena *arena,
                          sm_reduce_keeping *out) {
-  const sm_block *block = &trace->blocks.items[0];
-  size_t n = block->steps.len;
-  finder f = {.trace = trace, .block = block, .form = form, .keeping = out, .bytes = SCRATCH_BYTES};
-  out->kept = sm_arena_zalloc(arena, n, sizeof *out->kept);
-  out->first_pass = sm_arena_alloc(arena, n * sizeof *out->first_pass);
-  f.cost = sm_arena_alloc(arena, n * sizeof *f.cost);
-  f.needed = sm_arena_zalloc(arena, n, sizeof *f.needed);
-  if (!out->kept || !out->first_pass || !f.cost || !f.needed) return false;
-  for (size_t i = 0; i < n; i++) out->first_pass[i] = -1;
+  finder f = {.trace = trace, .block = &trace->blocks.items[0], .form = form, .keeping = out};
+  if (!allocate(&f, arena)) return false;
   find_costs(&f);
-  find_passes(&f);
+  for (find_passes(&f); !assign_rows(&f); find_passes(&f)) refuse_one(&f);
   return true;
 }

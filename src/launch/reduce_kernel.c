@@ -20,7 +20,7 @@ typedef struct emitter {
   sm_kir_kernel *kernel;
   sm_arena *arena;
   sm_reduce_keeping keeping;
-  int32_t *kept;        /* by local of the first block: scratch memory */
+  int *kept;            /* by row of the form's `keep` elements: scratch memory */
   spread_local *spread; /* by local of the second block */
   /* While a block is emitted: */
   const sm_block *block;
@@ -94,8 +94,10 @@ static int32_t emit_compute(const emitter *e, const sm_step *step) {
 
 static int32_t emit_spread(const emitter *e, int32_t local) {
   const spread_local *s = &e->spread[local];
-  if (e->form->columns) return sm_kir_load(e->kernel, s->memory, e->at->column, SM_KIR_NONE, e->at->width);
-  return e->at->width == SM_TREE_LANES ? s->lanes : splat(e, s->value);
+  if (sm_reduce_has_strips(e->form))
+    return sm_kir_load(e->kernel, s->memory, e->at->column, SM_KIR_NONE, e->at->width);
+  if (e->form->columns) return s->value;
+  return s->lanes != SM_KIR_NONE && e->at->width == SM_TREE_LANES ? s->lanes : splat(e, s->value);
 }
 
 static int32_t emit_step(const emitter *e, const sm_step *step) {
@@ -117,36 +119,55 @@ static int32_t emit_step(const emitter *e, const sm_step *step) {
   }
 }
 
-/* A kept local of the first block; its row begins with the first element. */
-static int32_t keep_or_load(const emitter *e, int32_t i) {
-  if (e->keeping.first_pass[i] < e->at->pass)
-    return sm_kir_load(e->kernel, e->kept[i], e->at->reduced, SM_KIR_NONE, e->at->width);
-  int32_t value = emit_step(e, &e->block->steps.items[i]);
-  sm_kir_store(e->kernel, e->kept[i], e->at->reduced, SM_KIR_NONE, value);
-  return value;
+static bool is_kept(const emitter *e, int32_t i) {
+  return e->block == &e->trace->blocks.items[ELEMENTS] && e->keeping.row[i] != SM_REDUCE_NO_ROW;
+}
+
+static int32_t load_kept(const emitter *e, int32_t i) {
+  return sm_kir_load(e->kernel, e->kept[e->keeping.row[i]], e->at->kept, e->at->next_kept, e->at->width);
 }
 
 /* Steps are emitted where they are first used, which is never before their operands. */
 static int32_t value_of(const emitter *e, int32_t i) {
   if (e->locals[i] != SM_KIR_NONE) return e->locals[i];
-  bool kept = e->block == &e->trace->blocks.items[ELEMENTS] && e->keeping.kept[i];
-  e->locals[i] = kept ? keep_or_load(e, i) : emit_step(e, &e->block->steps.items[i]);
+  bool is_there = is_kept(e, i) && e->keeping.first_pass[i] < e->at->pass;
+  e->locals[i] = is_there ? load_kept(e, i) : emit_step(e, &e->block->steps.items[i]);
   return e->locals[i];
 }
 
 /* What there is to write of elements is written in the last pass, when nothing will be read
  * any more; of results, in the pass that makes them. */
-static void emit_writes(const emitter *e) {
+static bool is_written(const emitter *e, const sm_step *step) {
   bool elements = e->block == &e->trace->blocks.items[ELEMENTS];
+  int pass = elements ? e->form->passes - 1 : step->pass;
+  return step->kind == SM_STEP_WRITE && pass == e->at->pass;
+}
+
+static void emit_write(const emitter *e, const sm_step *step) {
+  bool elements = e->block == &e->trace->blocks.items[ELEMENTS];
+  int32_t buffer = (int32_t)e->trace->inputs.len + step->index, value = value_of(e, step->args[0]);
+  if (elements && e->form->streaming && e->at->width > 1)
+    sm_kir_stream(e->kernel, buffer, e->at->index, value);
+  else sm_kir_store(e->kernel, buffer, e->at->index, SM_KIR_NONE, value);
+}
+
+/* What is to be written is there first: what is loaded for it waits for no store. */
+static void emit_written(const emitter *e) {
+  const sm_step *steps = e->block->steps.items;
   for (size_t i = 0; i < e->block->steps.len; i++) {
-    const sm_step *step = &e->block->steps.items[i];
-    int pass = elements ? e->form->passes - 1 : step->pass;
-    if (step->kind != SM_STEP_WRITE || pass != e->at->pass) continue;
-    int32_t buffer = (int32_t)e->trace->inputs.len + step->index, value = value_of(e, step->args[0]);
-    if (elements && e->form->streaming && e->at->width > 1)
-      sm_kir_stream(e->kernel, buffer, e->at->index, value);
-    else sm_kir_store(e->kernel, buffer, e->at->index, SM_KIR_NONE, value);
+    if (is_written(e, &steps[i])) (void)value_of(e, steps[i].args[0]);
   }
+}
+
+/* Of what a team's threads all know, each has the values, and one stores them. */
+static void emit_writes(const emitter *e) {
+  const sm_step *steps = e->block->steps.items;
+  bool shared = e->at->writes != SM_KIR_NONE;
+  if (shared) (void)sm_kir_for(e->kernel, sm_kir_i64(e->kernel, 0), e->at->writes, 1);
+  for (size_t i = 0; i < e->block->steps.len; i++) {
+    if (is_written(e, &steps[i])) emit_write(e, &steps[i]);
+  }
+  if (shared) sm_kir_end(e->kernel);
 }
 
 /* While a row is worked on, a later one comes from memory: in the pass that leaves most time
@@ -171,28 +192,56 @@ static bool begin_block(emitter *e, int block, const sm_reduce_place *at) {
   return e->locals != NULL;
 }
 
-static void emit_elements(void *user, sm_kir_kernel *k, const sm_reduce_place *at, int32_t *values) {
-  emitter *e = user;
-  e->lanes = e->form->columns ? SM_INNER : SM_REDUCED;
+/* What this pass is the first to compute. */
+static void emit_kept(const emitter *e) {
+  for (int32_t i = 0; i < (int32_t)e->block->steps.len; i++) {
+    if (!is_kept(e, i) || e->keeping.first_pass[i] != e->at->pass) continue;
+    sm_kir_store(e->kernel, e->kept[e->keeping.row[i]], e->at->kept, e->at->next_kept, value_of(e, i));
+  }
+}
+
+static void emit_values(emitter *e, const sm_reduce_place *at, int32_t *values) {
   bool begun = begin_block(e, ELEMENTS, at);
   for (size_t t = 0; t < e->trace->tasks.len; t++) {
     const sm_trace_task *task = &e->trace->tasks.items[t];
     if (task->pass != at->pass) continue;
-    *values++ =
-        begun ? value_of(e, task->local) : splat(e, sm_kir_const(k, task->dtype, (sm_word){.bits = 0}));
+    *values++ = begun ? value_of(e, task->local)
+                      : splat(e, sm_kir_const(e->kernel, task->dtype, (sm_word){.bits = 0}));
   }
-  if (!begun) return;
-  emit_writes(e);
+  if (begun) emit_written(e);
+}
+
+static bool wants_prefetches(const emitter *e) {
   bool resident = e->form->passes > 1 && e->form->stage == SM_REDUCE_WHOLE;
-  if (resident && !e->form->columns && at->width == SM_TREE_LANES && at->pass == e->keeping.slow_pass)
-    emit_prefetches(e);
+  return resident && !e->form->threads && !e->form->columns && e->at->width == SM_TREE_LANES &&
+         e->at->pass == e->keeping.slow_pass;
+}
+
+static void emit_elements(void *user, sm_kir_kernel *k, const sm_reduce_place *at, int n,
+                          int32_t (*values)[SM_REDUCE_TASKS]) {
+  emitter *e = user;
+  int32_t *locals[SM_REDUCE_PLACES];
+  (void)k;
+  e->lanes = e->form->columns ? SM_INNER : SM_REDUCED;
+  for (int i = 0; i < n; i++) {
+    emit_values(e, &at[i], values[i]);
+    locals[i] = e->locals;
+  }
+  for (int i = 0; i < n && !e->failed; i++) {
+    e->at = &at[i];
+    e->locals = locals[i];
+    emit_kept(e);
+    emit_writes(e);
+    if (wants_prefetches(e)) emit_prefetches(e);
+  }
 }
 
 static void spread(const emitter *e, int32_t local) {
   spread_local *s = &e->spread[local];
   s->value = value_of(e, local);
-  if (e->form->columns) sm_kir_store(e->kernel, s->memory, e->at->column, SM_KIR_NONE, s->value);
-  else s->lanes = sm_kir_splat(e->kernel, s->value, SM_TREE_LANES);
+  s->lanes = SM_KIR_NONE;
+  if (sm_reduce_has_strips(e->form)) sm_kir_store(e->kernel, s->memory, e->at->column, SM_KIR_NONE, s->value);
+  else if (!e->form->threads) s->lanes = sm_kir_splat(e->kernel, s->value, SM_TREE_LANES);
 }
 
 /* What results of the passes from `first` to `last` are for later elements. */
@@ -213,6 +262,7 @@ static void emit_results(void *user, sm_kir_kernel *k, const sm_reduce_place *at
   emitter *e = user;
   (void)k;
   if (!begin_results(e, at, values)) return;
+  emit_written(e);
   emit_writes(e);
   if (e->form->stage == SM_REDUCE_WHOLE) spread_all(e, at->pass, at->pass);
 }
@@ -240,15 +290,20 @@ static bool allocate(emitter *e) {
   return e->kept && e->spread && sm_reduce_find_kept(e->trace, e->form, e->arena, &e->keeping);
 }
 
+static int add_row(const emitter *e, sm_kir_kernel *k, smelt_dtype dtype) {
+  uint32_t elements = (uint32_t)e->form->keep;
+  return e->form->threads ? sm_kir_add_shared(k, dtype, elements) : sm_kir_add_local(k, dtype, elements);
+}
+
 static void add_scratch(void *user, sm_kir_kernel *k) {
   emitter *e = user;
   const sm_block *elements = &e->trace->blocks.items[ELEMENTS], *results = &e->trace->blocks.items[RESULTS];
   for (size_t i = 0; i < elements->steps.len; i++) {
     const sm_step *step = &elements->steps.items[i];
-    if (e->keeping.kept[i]) e->kept[i] = sm_kir_add_local(k, step->dtype, (uint32_t)e->form->keep);
     if (step->kind == SM_STEP_SPREAD) e->spread[step->index].used = true;
   }
-  for (size_t i = 0; i < results->steps.len && e->form->columns; i++) {
+  for (int row = 0; row < e->keeping.rows; row++) e->kept[row] = add_row(e, k, e->keeping.dtypes[row]);
+  for (size_t i = 0; i < results->steps.len && sm_reduce_has_strips(e->form); i++) {
     spread_local *s = &e->spread[i];
     if (s->used) s->memory = sm_kir_add_local(k, results->steps.items[i].dtype, (uint32_t)e->form->strip);
   }

@@ -3,12 +3,39 @@
 
 #include <string.h>
 
-void sm_reduce_get_elements(const sm_reduce_state *s, int32_t reduced, const sm_reduce_columns *c,
-                            int32_t *values) {
+/* A row is kept as it is. Of a team each thread keeps its own elements for itself, those of
+ * neighbouring threads side by side. */
+static void find_kept(const sm_reduce_state *s, const sm_reduce_columns *c, sm_reduce_place *at) {
+  at->kept = at->reduced;
+  at->next_kept = SM_KIR_NONE;
+  if (!s->form->threads || !s->form->keep) return;
+  at->kept =
+      op2(s, SM_KOP_ADD, c->kept, op_number(s, SM_KOP_MUL, at->reduced, sm_reduce_kept_apart(s->form)));
+  at->next_kept = number(s, s->form->threads);
+}
+
+static sm_reduce_place place_of_elements(const sm_reduce_state *s, int32_t reduced,
+                                         const sm_reduce_columns *c) {
   int32_t row = op2(s, SM_KOP_ADD, s->rows_before, reduced);
   int32_t index = s->form->columns ? op2(s, SM_KOP_ADD, op2(s, SM_KOP_MUL, row, s->inner), c->inner) : row;
-  sm_reduce_place at = {s->outer, reduced, c->inner, index, c->place, s->ahead, c->width, s->pass};
-  s->body->elements(s->body->user, s->k, &at, values);
+  sm_reduce_place at = {.outer = s->outer,
+                        .reduced = reduced,
+                        .inner = c->inner,
+                        .index = index,
+                        .column = c->place,
+                        .ahead = s->ahead,
+                        .writes = SM_KIR_NONE,
+                        .width = c->width,
+                        .pass = s->pass};
+  find_kept(s, c, &at);
+  return at;
+}
+
+void sm_reduce_get_elements(const sm_reduce_state *s, const int32_t *reduced, int n,
+                            const sm_reduce_columns *c, int32_t (*values)[SM_REDUCE_TASKS]) {
+  sm_reduce_place at[SM_REDUCE_PLACES];
+  for (int i = 0; i < n; i++) at[i] = place_of_elements(s, reduced[i], c);
+  s->body->elements(s->body->user, s->k, at, n, values);
 }
 
 int sm_reduce_count_sets(const sm_reduce_state *s, int t) {
@@ -50,36 +77,47 @@ int32_t sm_reduce_lane_indices(const sm_reduce_state *s, int32_t numbers, int32_
   return op2(s, SM_KOP_ADD, op2(s, SM_KOP_MUL, convert(s, SM_KOP_CAST, numbers, SMELT_I64), lanes), first);
 }
 
+/* All loads of a round come first: a machine that waits for operands where they are used, and
+ * does not look further, has none of them on their way otherwise. */
 void sm_reduce_fill_lanes(const sm_reduce_state *s, const sm_reduce_round *r, int32_t first,
                           const sm_reduce_columns *c, sm_part *sets) {
   sm_part carried[SM_REDUCE_SETS];
-  int32_t values[SM_REDUCE_TASKS], k = sm_kir_for(s->k, r->from, r->to, r->step);
-  sm_reduce_carry_parts(s, sets, r->loads * s->n, carried);
-  memcpy(sets, carried, (size_t)(r->loads * s->n) * sizeof *sets);
+  int32_t values[SM_REDUCE_PLACES][SM_REDUCE_TASKS], own[SM_REDUCE_PLACES], reduced[SM_REDUCE_PLACES];
+  int n = (r->loads < SM_REDUCE_LOADS ? r->loads : SM_REDUCE_LOADS) * s->n;
+  int32_t k = sm_kir_for(s->k, r->from, r->to, r->step);
+  sm_reduce_carry_parts(s, sets, n, carried);
+  memcpy(sets, carried, (size_t)n * sizeof *sets);
   for (int load = 0; load < r->loads; load++) {
-    int32_t own = load ? op_number(s, SM_KOP_ADD, k, load * r->apart) : k;
-    int32_t reduced = op2(s, SM_KOP_ADD, first, op_number(s, SM_KOP_MUL, own, SM_TREE_LANES));
-    sm_reduce_get_elements(s, reduced, c, values);
+    own[load] = load ? op_number(s, SM_KOP_ADD, k, load * r->apart) : k;
+    reduced[load] = op2(s, SM_KOP_ADD, first, op_number(s, SM_KOP_MUL, own[load], SM_TREE_LANES));
+  }
+  sm_reduce_get_elements(s, reduced, r->loads, c, values);
+  for (int load = 0; load < r->loads; load++) {
     for (int t = 0; t < s->n; t++) {
       sm_part *set = sm_reduce_set_of(s, sets, t, load);
-      *set = add_to_lanes(s, t, *set, values[t], own, c->width);
+      *set = add_to_lanes(s, t, *set, values[load][t], own[load], c->width);
     }
   }
-  sm_reduce_end_parts(s, carried, r->loads * s->n, sets);
+  sm_reduce_end_parts(s, carried, n, sets);
+}
+
+/* A team does not wait for what it has kept. */
+static int choose_loads(const sm_reduce_state *s) {
+  bool waits = s->form->threads && (s->pass == 0 || !s->form->keep);
+  return waits ? SM_REDUCE_TEAM_LOADS : SM_REDUCE_LOADS;
 }
 
 void sm_reduce_run_lanes(const sm_reduce_state *s, int32_t from, int32_t to, int32_t first,
                          const sm_reduce_columns *c, sm_part *sets) {
+  int loads = choose_loads(s);
   if (c->width >= s->form->width && s->form->whole_blocks) {
-    sm_reduce_fill_lanes(s, &(sm_reduce_round){from, to, SM_REDUCE_LOADS, SM_REDUCE_LOADS, 1}, first, c,
-                         sets);
+    sm_reduce_fill_lanes(s, &(sm_reduce_round){from, to, loads, loads, 1}, first, c, sets);
     return;
   }
   if (c->width >= s->form->width) {
-    int32_t rest = op_number(s, SM_KOP_FMOD, op2(s, SM_KOP_SUB, to, from), SM_REDUCE_LOADS);
+    int32_t rest = op_number(s, SM_KOP_FMOD, op2(s, SM_KOP_SUB, to, from), loads);
     int32_t whole = op2(s, SM_KOP_SUB, to, rest);
-    sm_reduce_fill_lanes(s, &(sm_reduce_round){from, whole, SM_REDUCE_LOADS, SM_REDUCE_LOADS, 1}, first, c,
-                         sets);
+    sm_reduce_fill_lanes(s, &(sm_reduce_round){from, whole, loads, loads, 1}, first, c, sets);
     from = whole;
   }
   sm_reduce_fill_lanes(s, &(sm_reduce_round){from, to, 1, 1, 1}, first, c, sets);

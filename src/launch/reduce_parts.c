@@ -5,15 +5,38 @@
 
 /* --- Numbers of leaves -------------------------------------------------------------------- */
 
-/* The position of the highest 1 of a positive number: the exponent of its f64. */
-static int32_t highest_one(const sm_reduce_state *s, int32_t n) {
-  int32_t bits = convert(s, SM_KOP_BITCAST, convert(s, SM_KOP_CAST, n, SMELT_F64), SMELT_I64);
-  return op_number(s, SM_KOP_SUB, op_number(s, SM_KOP_SHR, bits, 52), 1023);
+/* Digits side by side are added up: those of pairs, of four, of bytes, then of all bytes. */
+static int32_t count_ones(const sm_reduce_state *s, int32_t n) {
+  static const int64_t pairs = 0x5555555555555555, fours = 0x3333333333333333, bytes = 0x0f0f0f0f0f0f0f0f;
+  n = op2(s, SM_KOP_SUB, n, op_number(s, SM_KOP_AND, op_number(s, SM_KOP_SHR, n, 1), pairs));
+  int32_t upper = op_number(s, SM_KOP_AND, op_number(s, SM_KOP_SHR, n, 2), fours);
+  n = op2(s, SM_KOP_ADD, op_number(s, SM_KOP_AND, n, fours), upper);
+  n = op_number(s, SM_KOP_AND, op2(s, SM_KOP_ADD, n, op_number(s, SM_KOP_SHR, n, 4)), bytes);
+  return op_number(s, SM_KOP_SHR, op_number(s, SM_KOP_MUL, n, 0x0101010101010101), 56);
+}
+
+/* How many digits a number has: all below its highest 1 become 1s. */
+static int32_t count_digits(const sm_reduce_state *s, int32_t n) {
+  for (int by = 1; by < 64; by *= 2) n = op2(s, SM_KOP_OR, n, op_number(s, SM_KOP_SHR, n, by));
+  return count_ones(s, n);
 }
 
 int32_t sm_reduce_ones_at_end(const sm_reduce_state *s, int32_t n) {
-  int32_t above = op_number(s, SM_KOP_ADD, n, 1);
-  return highest_one(s, op2(s, SM_KOP_AND, above, op1(s, SM_KOP_NEG, above)));
+  int32_t changed = op2(s, SM_KOP_XOR, n, op_number(s, SM_KOP_ADD, n, 1));
+  return count_ones(s, op_number(s, SM_KOP_SHR, changed, 1));
+}
+
+/* Digit `from` of a number as digit `to`. */
+static int32_t moved_digit(const sm_reduce_state *s, int32_t n, int from, int to) {
+  int32_t digit = op_number(s, SM_KOP_AND, op_number(s, SM_KOP_SHR, n, from), 1);
+  return op_number(s, SM_KOP_SHL, digit, to);
+}
+
+int32_t sm_reduce_reverse_digits(const sm_reduce_state *s, int32_t n, int digits) {
+  int32_t reversed = number(s, 0);
+  for (int from = 0; from < digits; from++)
+    reversed = op2(s, SM_KOP_OR, reversed, moved_digit(s, n, from, digits - 1 - from));
+  return reversed;
 }
 
 int32_t sm_reduce_count_leaves(const sm_reduce_state *s, int blocks) {
@@ -60,8 +83,7 @@ int32_t sm_reduce_neutral_value(const sm_reduce_state *s, int t, int width) {
   return constant(s, task->dtype, sm_reduction_neutral(task->reduction, task->dtype), width);
 }
 
-/* What leaves a part as it is. */
-static sm_part neutral(const sm_reduce_state *s, int t, int width) {
+sm_part sm_reduce_neutral(const sm_reduce_state *s, int t, int width) {
   sm_part p = {sm_reduce_neutral_value(s, t, width), SM_KIR_NONE};
   if (gives_index(s, t)) p.index = constant(s, SMELT_I64, (sm_word){.I64 = INT64_MAX}, width);
   return p;
@@ -102,9 +124,9 @@ void sm_reduce_end_parts(const sm_reduce_state *s, const sm_part *carried, int n
 
 /* --- The counter ---------------------------------------------------------------------------------- */
 
-/* Where column `column` of a slot's row is. */
+/* Where column `column` of a slot's row is, which has the strips of all results abreast. */
 static int32_t slot_position(const sm_reduce_state *s, int32_t level, int32_t column) {
-  return op2(s, SM_KOP_ADD, op_number(s, SM_KOP_MUL, level, s->form->strip), column);
+  return op2(s, SM_KOP_ADD, op_number(s, SM_KOP_MUL, level, s->form->strip * s->form->abreast), column);
 }
 
 /* In each slot's row from `place` on, the part of a task combined with its own. */
@@ -131,9 +153,8 @@ void sm_reduce_push_leaf(const sm_reduce_state *s, int32_t ones, int32_t column,
 
 void sm_reduce_collect(const sm_reduce_state *s, int32_t leaves, int32_t column, int width, sm_part *parts) {
   sm_part carried[SM_REDUCE_TASKS], kept[SM_REDUCE_TASKS];
-  for (int t = 0; t < s->n; t++) parts[t] = needs_tree(s, t) ? neutral(s, t, width) : sm_no_part;
-  int32_t levels = op_number(s, SM_KOP_ADD, highest_one(s, leaves), 1);
-  int32_t level = sm_kir_for(s->k, number(s, 0), levels, 1);
+  for (int t = 0; t < s->n; t++) parts[t] = needs_tree(s, t) ? sm_reduce_neutral(s, t, width) : sm_no_part;
+  int32_t level = sm_kir_for(s->k, number(s, 0), count_digits(s, leaves), 1);
   sm_reduce_carry_parts(s, parts, s->n, carried);
   int32_t is_kept = op_number(s, SM_KOP_AND, op2(s, SM_KOP_SHR, leaves, level), 1);
   (void)sm_kir_for(s->k, number(s, 0), is_kept, 1);
@@ -170,8 +191,10 @@ static int32_t result_place(const sm_reduce_state *s, const sm_reduce_place *at)
 /* Keeps a result, numbered among all tasks, for the passes after this one. */
 static void remember(const sm_reduce_state *s, int task, const sm_reduce_place *at, int32_t value) {
   s->memory->values[task] = value;
-  if (sm_stores_results(s) && s->pass + 1 < s->form->passes)
-    sm_kir_store(s->k, s->memory->results[task], result_place(s, at), SM_KIR_NONE, value);
+  if (!sm_stores_results(s) || s->pass + 1 == s->form->passes) return;
+  sm_begin_writing(s);
+  sm_kir_store(s->k, s->memory->results[task], result_place(s, at), SM_KIR_NONE, value);
+  sm_end_writing(s);
 }
 
 /* The results of the passes before this one; how many there are. */
@@ -187,7 +210,15 @@ static int recall(const sm_reduce_state *s, const sm_reduce_place *at, int32_t *
 
 static sm_reduce_place place_of_results(const sm_reduce_state *s, int32_t inner, int32_t place, int width) {
   int32_t index = op2(s, SM_KOP_ADD, op2(s, SM_KOP_MUL, s->outer, s->inner), inner);
-  return (sm_reduce_place){s->outer, SM_KIR_NONE, inner, index, place, s->ahead, width, s->pass};
+  return (sm_reduce_place){.outer = s->outer,
+                           .reduced = SM_KIR_NONE,
+                           .inner = inner,
+                           .index = index,
+                           .column = place,
+                           .ahead = s->ahead,
+                           .writes = s->form->threads ? s->writes : SM_KIR_NONE,
+                           .width = width,
+                           .pass = s->pass};
 }
 
 /* `place` is that of the first column in its strip. */
@@ -222,5 +253,7 @@ void sm_reduce_finish(const sm_reduce_state *s, int32_t inner, int32_t place, in
     return;
   }
   int32_t to = sm_reduce_partial_position(s, s->group, inner);
+  sm_begin_writing(s);
   for (int t = 0; t < s->n; t++) sm_reduce_store_part(s, s->partial[t], to, parts[t]);
+  sm_end_writing(s);
 }

@@ -2,7 +2,8 @@
  *
  * What the files of the reduction skeleton (reduce_skeleton.h) have in common: its state
  * while it builds a kernel, parts and the counter of leaves (reduce_parts.c), elements and
- * the lanes they fill (reduce_lanes.c), rows (reduce_rows.c) and columns (reduce_columns.c). */
+ * the lanes they fill (reduce_lanes.c), rows (reduce_rows.c), columns (reduce_columns.c) and what teams make
+ * (reduce_team.c). */
 #ifndef SM_LAUNCH_REDUCE_PARTS_H
 #define SM_LAUNCH_REDUCE_PARTS_H
 
@@ -43,8 +44,13 @@ typedef struct sm_reduce_state {
   int32_t outer, group;                  /* of the item */
   int32_t rows_before;                   /* outer * reduced */
   int32_t begin, end;                    /* its range of the reduced axis */
+  int32_t result, share;                 /* of teams: which one of those abreast the thread works on,
+                                            and its number among those that do */
+  int32_t writes;                        /* of teams: 1 in the thread that stores the item's result,
+                                            0 in others */
   const sm_part_buffers *slots;          /* of the pass's tasks, local */
-  const sm_part_buffers *lanes;          /* local, of rows that may lack elements: those of a block */
+  const sm_part_buffers *lanes;          /* local, of rows that may lack elements: those of a block; of
+                                            teams shared: those of a round */
   const sm_part_buffers *partial;        /* between stages */
 } sm_reduce_state;
 
@@ -77,21 +83,31 @@ static inline bool gives_index(const sm_reduce_state *s, int t) {
 }
 
 /* The best of all is the best in any order, and only floats are rounded: with rows such
- * tasks keep their lanes from block to block. */
+ * tasks keep their lanes from block to block. Threads of a team do not: lanes would outlive a round. */
 static inline bool needs_tree(const sm_reduce_state *s, int t) {
   bool any_order = gives_index(s, t) || sm_kind_of(s->tasks[t].dtype) != SM_KIND_FLOAT;
-  return s->form->columns || !any_order;
+  return s->form->columns || s->form->threads || !any_order;
 }
 
 /* Whether results are in memory: of one item in scratch memory, between stages in buffers. */
 static inline bool sm_stores_results(const sm_reduce_state *s) {
-  return s->form->passes > 1 && (s->form->columns || s->form->stage != SM_REDUCE_WHOLE);
+  return s->form->passes > 1 && (sm_reduce_has_strips(s->form) || s->form->stage != SM_REDUCE_WHOLE);
+}
+
+/* What one thread does of those that have the same parts: before it and behind it. */
+static inline void sm_begin_writing(const sm_reduce_state *s) {
+  if (s->form->threads) (void)sm_kir_for(s->k, number(s, 0), s->writes, 1);
+}
+static inline void sm_end_writing(const sm_reduce_state *s) {
+  if (s->form->threads) sm_kir_end(s->k);
 }
 
 /* --- Parts (reduce_parts.c) ----------------------------------------------------------------- */
 
 /* How many 1s a number has at its end. */
 int32_t sm_reduce_ones_at_end(const sm_reduce_state *s, int32_t n);
+/* A number's last so many binary digits, reversed. */
+int32_t sm_reduce_reverse_digits(const sm_reduce_state *s, int32_t n, int digits);
 /* How many leaves of so many blocks the item's range has. */
 int32_t sm_reduce_count_leaves(const sm_reduce_state *s, int blocks);
 /* Whether `b` is better than `a`; a NaN is the best. */
@@ -99,6 +115,8 @@ int32_t sm_reduce_is_better(const sm_reduce_state *s, int t, int32_t a, int32_t 
 sm_part sm_reduce_pick(const sm_reduce_state *s, int32_t condition, sm_part a, sm_part b);
 sm_part sm_reduce_combine(const sm_reduce_state *s, int t, sm_part a, sm_part b);
 int32_t sm_reduce_neutral_value(const sm_reduce_state *s, int t, int width);
+/* What leaves a part as it is. */
+sm_part sm_reduce_neutral(const sm_reduce_state *s, int t, int width);
 sm_part sm_reduce_load_part(const sm_reduce_state *s, sm_part_buffers b, int32_t at, int width);
 void sm_reduce_store_part(const sm_reduce_state *s, sm_part_buffers b, int32_t at, sm_part p);
 
@@ -124,18 +142,27 @@ void sm_reduce_resume(const sm_reduce_state *s, int32_t inner, int32_t place, in
 
 /* --- Elements (reduce_lanes.c) ---------------------------------------------------------------- */
 
-/* Of one stream in the code: more defeat the processor's prefetching. */
-enum { SM_REDUCE_LOADS = 4 };
+/* Of one stream in the code: more defeat the processor's prefetching. A team has nothing but
+ * these on their way while it waits for memory. */
+enum { SM_REDUCE_LOADS = 4, SM_REDUCE_TEAM_LOADS = SM_REDUCE_PLACES };
 
 /* Columns of an item, all of the same index along the outer axis: where the first one is
  * along the inner axis, and in the strip. */
 typedef struct sm_reduce_columns {
   int32_t inner, place;
   int width;
+  int32_t kept; /* of teams that keep elements: where those of a place are, from what it says itself */
 } sm_reduce_columns;
 
-void sm_reduce_get_elements(const sm_reduce_state *s, int32_t reduced, const sm_reduce_columns *c,
-                            int32_t *values);
+/* What a thread of a team keeps: from one element of the reduced axis to the next, those of all
+ * threads between lanes. */
+static inline int sm_reduce_kept_apart(const sm_reduce_form *form) {
+  return form->parts / SM_TREE_LANES * form->abreast * form->strip;
+}
+
+/* At `n` places of the reduced axis, of each a value for each task. */
+void sm_reduce_get_elements(const sm_reduce_state *s, const int32_t *reduced, int n,
+                            const sm_reduce_columns *c, int32_t (*values)[SM_REDUCE_TASKS]);
 
 /* A *set* has a part in each lane of a vector. While lanes are filled, an index is the
  * number of the element in its lane, as i32. Those that need no tree have a set for each
@@ -173,5 +200,7 @@ void sm_reduce_run_lanes(const sm_reduce_state *s, int32_t from, int32_t to, int
 /* A pass over the item's row, or its strip. */
 void sm_reduce_run_row(const sm_reduce_state *s);
 void sm_reduce_run_strip(const sm_reduce_state *s, int32_t number_of_strip);
+/* A pass over both, by a team. */
+void sm_reduce_run_team(const sm_reduce_state *s, int32_t number_of_strip);
 
 #endif

@@ -9,7 +9,7 @@ enum { NARROW = 4 };
 /* As columns: one that is the inner axis; vectors lie along the reduced one. */
 static sm_reduce_columns the_row(const sm_reduce_state *s, int width) {
   int32_t zero = number(s, 0);
-  return (sm_reduce_columns){zero, zero, width};
+  return (sm_reduce_columns){zero, zero, width, SM_KIR_NONE};
 }
 
 /* The vectors of a leaf: of a block, or of blocks side by side. Numbers of elements in
@@ -35,13 +35,13 @@ static void fill_leaf(const sm_reduce_state *s, int32_t leaf, int32_t elements, 
 /* Elements from `from` to `to`, `width` at once, which belong to lanes from `lane` on. */
 static void add_narrow(const sm_reduce_state *s, bool tree, int32_t from, int32_t to, int32_t lane,
                        int width) {
-  int32_t values[SM_REDUCE_TASKS], reduced = sm_kir_for(s->k, from, to, width);
+  int32_t values[1][SM_REDUCE_TASKS], reduced = sm_kir_for(s->k, from, to, width);
   sm_reduce_columns row = the_row(s, width);
-  sm_reduce_get_elements(s, reduced, &row, values);
+  sm_reduce_get_elements(s, &reduced, 1, &row, values);
   int32_t at = op2(s, SM_KOP_ADD, lane, op2(s, SM_KOP_SUB, reduced, from));
   for (int t = 0; t < s->n; t++) {
     if (needs_tree(s, t) != tree) continue;
-    sm_part own = {values[t], SM_KIR_NONE};
+    sm_part own = {values[0][t], SM_KIR_NONE};
     if (gives_index(s, t)) own.index = width > 1 ? sm_kir_iota(s->k, reduced, width) : reduced;
     sm_part lanes = sm_reduce_load_part(s, s->lanes[t], at, width);
     sm_reduce_store_part(s, s->lanes[t], at, sm_reduce_combine(s, t, lanes, own));

@@ -41,18 +41,41 @@ static sm_reduce_state pass_of(const sm_reduce_state *s, int pass) {
   return own;
 }
 
+/* The item that a thread of a team works on: each result's threads are neighbours with rows, so
+ * that they read neighbours, and with columns those of neighbouring strips. What is beyond the
+ * last item is the last one once more, of which nothing is read and stored. */
+static int32_t join_team(sm_reduce_state *s, int32_t first, int32_t end, int32_t *is_there) {
+  int abreast = s->form->abreast, shares = s->form->threads / abreast;
+  int32_t member = sm_kir_member(s->k), by = number(s, s->form->columns ? abreast : shares);
+  int32_t major = op2(s, SM_KOP_TRUNC_DIV, member, by), minor = op2(s, SM_KOP_FMOD, member, by);
+  s->result = s->form->columns ? minor : major;
+  s->share = s->form->columns ? major : minor;
+  int32_t own = op2(s, SM_KOP_ADD, first, s->result);
+  *is_there = op2(s, SM_KOP_LT, own, end);
+  int32_t writes = op2(s, SM_KOP_AND, *is_there, op_number(s, SM_KOP_EQ, s->share, 0));
+  s->writes = convert(s, SM_KOP_CAST, writes, SMELT_I64);
+  return op2(s, SM_KOP_MIN, own, op_number(s, SM_KOP_SUB, end, 1));
+}
+
+static void run_pass(const sm_reduce_state *s, int32_t number_of_strip) {
+  if (s->form->threads) sm_reduce_run_team(s, number_of_strip);
+  else if (s->form->columns) sm_reduce_run_strip(s, number_of_strip);
+  else sm_reduce_run_row(s);
+}
+
 static void run_items(sm_reduce_state *s) {
-  int32_t strips = count_strips(s), begin = sm_kir_chunk_begin(s->k);
-  int32_t item = sm_kir_for(s->k, begin, sm_kir_chunk_end(s->k), 1);
+  int32_t strips = count_strips(s), begin = sm_kir_chunk_begin(s->k), end = sm_kir_chunk_end(s->k);
+  int32_t item = sm_kir_for(s->k, begin, end, s->form->abreast), is_there = SM_KIR_NONE;
+  if (s->form->threads) item = join_team(s, item, end, &is_there);
   int32_t number_of_strip = s->form->columns ? take_off(s, &item, strips) : SM_KIR_NONE;
   find_range(s, &item);
+  if (s->form->threads && !s->form->whole_blocks) s->end = choose(s, is_there, s->end, s->begin);
   s->outer = item;
   s->rows_before = op2(s, SM_KOP_MUL, item, s->reduced);
   bool whole = s->form->stage == SM_REDUCE_WHOLE;
   for (int pass = whole ? 0 : s->form->pass; pass < (whole ? s->form->passes : s->form->pass + 1); pass++) {
     sm_reduce_state own = pass_of(s, pass);
-    if (s->form->columns) sm_reduce_run_strip(&own, number_of_strip);
-    else sm_reduce_run_row(&own);
+    run_pass(&own, number_of_strip);
   }
   sm_kir_end(s->k);
   if (s->form->streaming) sm_kir_fence(s->k);
@@ -60,9 +83,14 @@ static void run_items(sm_reduce_state *s) {
 
 /* --- The kernel's memory ---------------------------------------------------------------------- */
 
+static int add_local(const sm_reduce_state *s, smelt_dtype dtype, int n) {
+  return s->form->threads ? sm_kir_add_shared(s->k, dtype, (uint32_t)n)
+                          : sm_kir_add_local(s->k, dtype, (uint32_t)n);
+}
+
 static sm_part_buffers add_locals(const sm_reduce_state *s, int t, int n) {
-  sm_part_buffers b = {sm_kir_add_local(s->k, s->all[t].dtype, (uint32_t)n), -1};
-  if (sm_reduction_gives_index(s->all[t].reduction)) b.index = sm_kir_add_local(s->k, SMELT_I64, (uint32_t)n);
+  sm_part_buffers b = {add_local(s, s->all[t].dtype, n), -1};
+  if (sm_reduction_gives_index(s->all[t].reduction)) b.index = add_local(s, SMELT_I64, n);
   return b;
 }
 
@@ -87,8 +115,10 @@ static void add_buffers(const sm_reduce_state *s) {
 static void add_scratch(const sm_reduce_state *s) {
   const sm_reduce_form *form = s->form;
   for (int t = 0; t < s->n_all; t++) {
-    s->memory->slots[t] = add_locals(s, t, form->levels * form->strip);
-    if (!form->columns && !form->whole_blocks) s->memory->lanes[t] = add_locals(s, t, SM_TREE_LANES);
+    bool counts = !form->threads || !form->one_leaf;
+    if (counts) s->memory->slots[t] = add_locals(s, t, form->levels * form->strip * form->abreast);
+    if (form->threads) s->memory->lanes[t] = add_locals(s, t, form->parts * form->strip * form->abreast);
+    else if (!form->columns && !form->whole_blocks) s->memory->lanes[t] = add_locals(s, t, SM_TREE_LANES);
     if (form->stage == SM_REDUCE_WHOLE && sm_stores_results(s))
       s->memory->results[t] = sm_kir_add_local(s->k, result_dtype(s, t), (uint32_t)form->strip);
   }
@@ -102,6 +132,7 @@ void sm_reduce_kernel(sm_kir_kernel *k, const sm_reduce_task *tasks, int n_tasks
   sm_reduce_memory of_tasks;
   sm_reduce_state s = {
       .k = k, .all = tasks, .n_all = n_tasks, .form = form, .body = body, .memory = &of_tasks};
+  k->threads = form->threads;
   if (form->stage != SM_REDUCE_WHOLE) add_buffers(&s);
   add_scratch(&s);
   s.reduced = add_size(&s);

@@ -40,6 +40,14 @@
  * Rows that are too long for that, and few, are shared out: each pass is two stages of its own,
  * or if it has no tasks a PARTIAL, and results are in memory for the passes after it.
  *
+ * Where threads form groups (kir.h) with memory in common, a *team* of them makes some results
+ * *abreast*: rows, or vectors of columns. In each *round* a thread combines the elements of a lane
+ * of a block, or with rows of some lanes side by side, so that neighbours read neighbours; the
+ * parts go to shared memory, to places in such an order that the tree combines each with the one
+ * half of them further on, until there is one of each result: a leaf. In COMBINE a thread takes up
+ * a group's part instead, or some of them. All threads learn the results; one stores them. They
+ * go through all rounds together, those that have no elements with neutral ones.
+ *
  * Work items are all pairs of outer index and (in PARTIAL) group, and for columns all
  * their strips. */
 #ifndef SM_LAUNCH_REDUCE_SKELETON_H
@@ -49,7 +57,7 @@
 #include "kir/kir.h"
 #include "rt/device.h"
 
-enum { SM_REDUCE_TASKS = 8, SM_REDUCE_SIDE = 4 };
+enum { SM_REDUCE_TASKS = 8, SM_REDUCE_SIDE = 4, SM_REDUCE_PLACES = 8, SM_REDUCE_TEAM_LEAVES = 4 };
 
 typedef struct sm_reduce_task {
   sm_reduction reduction;
@@ -72,12 +80,20 @@ typedef struct sm_reduce_form {
   int strip;                       /* columns of a strip */
   int levels;                      /* slots */
   int group;                       /* blocks of a group */
-  bool one_leaf;                   /* a row has no more: no counter is needed */
+  bool one_leaf;                   /* rows and teams: an item has no more, and needs no counter */
   int side;                        /* blocks of a row that are filled side by side */
-  int keep;                        /* elements of a row that fit into scratch memory; 0: the row does not */
+  int threads;                     /* of a team; 0: each works on items of its own */
+  int abreast;                     /* results, or vectors of them, that a team makes side by side; else 1 */
+  int parts;                       /* of each result, that a round of a team makes: a power of two */
+  int keep;                        /* elements of an item, or a team's items, that fit into scratch memory;
+                                      0: they do not */
   bool streaming;                  /* elements that are written bypass the caches */
-  bool whole_blocks, whole_pieces; /* no block lacks an element; columns are a multiple of `width` */
+  bool whole_blocks, whole_pieces; /* no block, or round of a team, lacks an element; columns are a
+                                      multiple of `width` */
 } sm_reduce_form;
+
+/* Of scratch memory for what a form keeps, on the thread's stack or in the team's memory. */
+enum { SM_REDUCE_KEPT_BYTES = 32 * 1024 };
 
 /* The form of one stage (reduce_form.c), in a pass of so many; only the class of the extents
  * enters it. */
@@ -85,7 +101,12 @@ sm_reduce_form sm_reduce_choose(const sm_reduce_task *tasks, int n_tasks, int pa
                                 const sm_reduce_extents *extents, sm_reduce_stage stage,
                                 const sm_profile *profile);
 /* Whether the extents have so few results for so many elements that they are worth stages. */
-bool sm_reduce_wants_stages(const sm_reduce_extents *extents, int passes);
+bool sm_reduce_wants_stages(const sm_reduce_extents *extents, int passes, const sm_profile *profile);
+
+/* Whether strips of columns have scratch memory; otherwise what is known of an item are values. */
+static inline bool sm_reduce_has_strips(const sm_reduce_form *form) {
+  return form->columns && !form->threads;
+}
 
 /* Parts that PARTIAL leaves of a task, as [outer, group, inner]. */
 int64_t sm_reduce_partials(const sm_reduce_form *form, const sm_reduce_extents *extents);
@@ -109,14 +130,20 @@ typedef struct sm_reduce_place {
   int32_t index;                 /* row-major, of elements over all three axes */
   int32_t column;                /* of `inner`, in its strip */
   int32_t ahead;                 /* rows: see SM_REDUCE_SIZE_AHEAD */
+  int32_t kept, next_kept;       /* where scratch memory of the form's `keep` elements has what is kept of the
+                                    first lane, and how much further on that of the next; NONE: 1 */
+  int32_t writes;                /* of a team's results, which all its threads have: how often this one
+                                    stores them, 0 or 1; else NONE */
   int width;
   int pass;
 } sm_reduce_place;
 
 typedef struct sm_reduce_body {
   void *user;
-  /* Adds the elements at a place: a value of the dtype of each task of the pass. */
-  void (*elements)(void *user, sm_kir_kernel *k, const sm_reduce_place *at, int32_t *values);
+  /* Adds the elements at n places, SM_REDUCE_PLACES at most: of each a value of the dtype of
+   * each task of the pass. What is loaded for all of them comes before what is stored. */
+  void (*elements)(void *user, sm_kir_kernel *k, const sm_reduce_place *at, int n,
+                   int32_t (*values)[SM_REDUCE_TASKS]);
   /* Uses the results at a place: of each task up to the pass a value of its dtype, or i64
    * indices. Values of rows may be used in all later passes of the item. */
   void (*results)(void *user, sm_kir_kernel *k, const sm_reduce_place *at, const int32_t *values);

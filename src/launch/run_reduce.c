@@ -98,7 +98,7 @@ static bool has_tasks(const run *r, int pass) {
 static void choose_forms(run *r) {
   int passes = sm_trace_passes(r->trace);
   (void)sm_reduce_trace_tasks(r->trace, r->tasks);
-  if (!sm_reduce_wants_stages(&r->geometry.extents, passes)) {
+  if (!sm_reduce_wants_stages(&r->geometry.extents, passes, r->env->device->profile)) {
     add_stage(r, 0, SM_REDUCE_WHOLE);
     return;
   }
@@ -153,14 +153,14 @@ static smelt_status create_parts(run *r, smelt_error *err) {
 
 /* --- Kernels -------------------------------------------------------------------------------- */
 
-_Static_assert(sizeof(sm_reduce_form) == 13 * sizeof(int), "what is added to a form enters the key too");
+_Static_assert(sizeof(sm_reduce_form) == 16 * sizeof(int), "what is added to a form enters the key too");
 
 /* All that enters the kernel of a stage, but for the trace. */
 static bool key_of(const run *r, int stage, sm_layout_class *out) {
   const sm_reduce_form *f = &r->forms[stage];
-  const int fields[] = {(int)f->stage, f->passes,   f->pass,      f->columns,      f->width,
-                        f->vector,     f->strip,    f->levels,    f->group,        f->keep,
-                        f->side,       f->one_leaf, f->streaming, f->whole_blocks, f->whole_pieces};
+  const int fields[] = {(int)f->stage, f->passes,       f->pass,         f->columns, f->width,   f->vector,
+                        f->strip,      f->levels,       f->group,        f->keep,    f->side,    f->one_leaf,
+                        f->streaming,  f->whole_blocks, f->whole_pieces, f->threads, f->abreast, f->parts};
   size_t n_in = r->trace->inputs.len;
   out->len = sizeof fields + n_in * (SM_REDUCE_AXES + 1);
   out->bytes = sm_arena_alloc(r->env->scratch, out->len);
@@ -241,7 +241,7 @@ static bool prepare_stage(const run *r, int stage, const sm_word *scalars, sm_la
                         .scalars = scalars,
                         .n_scalars = r->trace->scalars.len,
                         .work_items = sm_reduce_work_items(&r->forms[stage], &r->geometry.extents),
-                        .grain = 1,
+                        .grain = r->forms[stage].abreast,
                         .cost_ns = r->forms[stage].stage == SM_REDUCE_COMBINE ? 1 : estimate_ns(r),
                         .passes = 1};
   return true;

@@ -471,6 +471,7 @@ refuses "no dtype 'f31'" codegen x --target c --dtype f31
 refuses "--shape '2;3' is no shape" codegen x --target c --shape '2;3'
 points 'unexpected end' $'  x + \n      ^' codegen 'x + ' --target c
 refuses 'msl has no f64' codegen 'x + 1' --target msl --dtype f64
+contains 'threadgroup_barrier' codegen 'sum(x)' --target msl
 refuses 'no kernel was generated' codegen 'x' --target c
 prints "$("$smelt" codegen 't = a + b; t*t, t > 0' --target c)" codegen 't = a + b; t*t, t > 0' --target c
 kernels=$("$smelt" codegen 'exp(x) + y' --target msl --no-fusion | grep -c kernel)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The skeleton of reductions by brute force: kernels over many extents, in one stage and
- * in two, in random chunks, run by the evaluator and by generated code, against a model
- * of the canonical tree. */
+ * in two, in random chunks, run by the evaluator, by generated code and, for groups of threads, on
+ * an OpenCL device, against a model of the canonical tree. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "codegen/llvm_codegen.h"
+#include "drivers/drivers.h"
 #include "harness.h"
 #include "launch/reduce_skeleton.h"
 #include "rt/object_loader.h"
@@ -22,7 +23,12 @@ static int64_t below(int64_t n) {
   return (int64_t)(state >> 33) % n;
 }
 
-static const sm_profile profile = {.name = "test", .vector_bytes = 64};
+static const sm_profile
+    processor = {.name = "processor", .vector_bytes = 64},
+    teams = {.name = "teams", .vector_bytes = 16, .plane = 32, .max_group = 256, .shared_bytes = 48 * 1024},
+    small_teams = {
+        .name = "small teams", .vector_bytes = 4, .plane = 16, .max_group = 64, .shared_bytes = 4096};
+static const sm_profile *profile = &processor;
 
 static const char *const names[] = {
     [SM_REDUCTION_SUM] = "sum", [SM_REDUCTION_MEAN] = "mean",     [SM_REDUCTION_PROD] = "prod",
@@ -91,19 +97,25 @@ static int32_t twice(sm_kir_kernel *k, int32_t value) {
   return sm_kir_kop(k, SM_KOP_ADD, value, value, SM_KIR_NONE, SMELT_DTYPE_NONE);
 }
 
-static void load_elements(void *user, sm_kir_kernel *k, const sm_reduce_place *at, int32_t *values) {
+static void load_elements(void *user, sm_kir_kernel *k, const sm_reduce_place *at, int n,
+                          int32_t (*values)[SM_REDUCE_TASKS]) {
   const problem *p = user;
-  int32_t value = sm_kir_load(k, 0, at->index, SM_KIR_NONE, at->width);
-  if (p->doubles) value = twice(k, value);
-  for (int t = 0; t < p->n; t++) values[t] = value;
+  for (int i = 0; i < n; i++) {
+    int32_t value = sm_kir_load(k, 0, at[i].index, SM_KIR_NONE, at[i].width);
+    if (p->doubles) value = twice(k, value);
+    for (int t = 0; t < p->n; t++) values[i][t] = value;
+  }
 }
 
 static void store_results(void *user, sm_kir_kernel *k, const sm_reduce_place *at, const int32_t *values) {
   const problem *p = user;
+  bool team = at->writes != SM_KIR_NONE;
+  if (team) (void)sm_kir_for(k, sm_kir_i64(k, 0), at->writes, 1);
   for (int t = 0; t < p->n; t++) {
     int32_t value = p->doubles && !gives_index(p, t) ? twice(k, values[t]) : values[t];
     sm_kir_store(k, 1 + t, at->index, SM_KIR_NONE, value);
   }
+  if (team) sm_kir_end(k);
 }
 
 /* A stage: its form, its kernel, and the buffers that it binds. */
@@ -116,7 +128,7 @@ typedef struct stage {
 static void open_stage(problem *p, sm_reduce_stage which, stage *s) {
   smelt_error err;
   sm_reduce_body body = {p, load_elements, store_results, NULL, NULL};
-  s->form = sm_reduce_choose(p->tasks, p->n, 1, 0, &p->extents, which, &profile);
+  s->form = sm_reduce_choose(p->tasks, p->n, 1, 0, &p->extents, which, profile);
   s->items = sm_reduce_work_items(&s->form, &p->extents);
   sm_reduce_size_values(&s->form, &p->extents, s->sizes);
   sm_kir_init(&s->kernel, &sm_malloc_allocator);
@@ -170,25 +182,61 @@ static void run_code(problem *p, const stage *s, machine *m) {
   sm_kir_free(&primitive);
 }
 
-static void run_stage(problem *p, sm_reduce_stage which, machine *m) {
+/* The device gets all buffers, and gives all back. */
+static void run_on_device(problem *p, stage *s, sm_device *device) {
+  const sm_driver *driver = device->driver;
+  sm_kir_span spans[MAX_BUFFERS];
+  sm_kernel *kernel;
+  smelt_error err;
+  CHECK_OK(driver->compile(device, &s->kernel, &kernel, &err), err);
+  for (int i = 0; i < p->n_buffers; i++) {
+    size_t bytes = p->buffers[i].bytes ? p->buffers[i].bytes : 1;
+    spans[i] = (sm_kir_span){driver->alloc(device, bytes), bytes};
+    CHECK_OK(driver->upload(device, spans[i].data, 0, p->buffers[i].data, p->buffers[i].bytes, &err), err);
+  }
+  sm_launch launch = {.buffers = spans,
+                      .n_buffers = (size_t)p->n_buffers,
+                      .sizes = s->sizes,
+                      .n_sizes = SM_REDUCE_SIZES,
+                      .work_items = s->items,
+                      .grain = s->form.abreast};
+  CHECK_OK(driver->launch(device, kernel, &launch, &err), err);
+  for (int i = 0; i < p->n_buffers; i++) {
+    CHECK_OK(driver->download(device, spans[i].data, 0, p->buffers[i].data, p->buffers[i].bytes, &err), err);
+    driver->free(device, spans[i].data, spans[i].bytes);
+  }
+  driver->release(device, kernel);
+}
+
+/* What runs kernels: a device, generated code, or the evaluator if there is neither. */
+typedef struct runner {
+  machine *code;
+  sm_device *device;
+} runner;
+
+static void run_stage(problem *p, sm_reduce_stage which, runner on) {
   stage s;
   open_stage(p, which, &s);
-  if (m) run_code(p, &s, m);
+  if (on.device) {
+    run_on_device(p, &s, on.device);
+    return;
+  }
+  if (on.code) run_code(p, &s, on.code);
   else evaluate(p, &s);
   sm_kir_free(&s.kernel);
 }
 
-static void run_two_stages(problem *p, machine *m) {
+static void run_two_stages(problem *p, runner on) {
   int before = p->n_buffers;
   size_t used_before = used;
-  sm_reduce_form form = sm_reduce_choose(p->tasks, p->n, 1, 0, &p->extents, SM_REDUCE_PARTIAL, &profile);
+  sm_reduce_form form = sm_reduce_choose(p->tasks, p->n, 1, 0, &p->extents, SM_REDUCE_PARTIAL, profile);
   int64_t parts = sm_reduce_partials(&form, &p->extents);
   for (int t = 0; t < p->n; t++) {
     add_buffer(p, parts, p->tasks[t].dtype);
     if (gives_index(p, t)) add_buffer(p, parts, SMELT_I64);
   }
-  run_stage(p, SM_REDUCE_PARTIAL, m);
-  run_stage(p, SM_REDUCE_COMBINE, m);
+  run_stage(p, SM_REDUCE_PARTIAL, on);
+  run_stage(p, SM_REDUCE_COMBINE, on);
   p->n_buffers = before;
   used = used_before;
 }
@@ -240,26 +288,36 @@ static void check_results(problem *p) {
   for (int t = 0; t < p->n; t++) memset(p->buffers[1 + t].data, 0xa5, p->buffers[1 + t].bytes);
 }
 
+static void check_stages(problem *p, runner on) {
+  run_stage(p, SM_REDUCE_WHOLE, on);
+  check_results(p);
+  run_two_stages(p, on);
+  check_results(p);
+}
+
 static void check_code(problem *p, sm_cpu_level level) {
   smelt_error err;
   machine m = {.level = level};
   if (level == SM_CPU_BASELINE || !sm_cpu_supports(level) || sm_llvm_open(&m.llvm, "", &err) != SMELT_OK)
     return;
-  run_stage(p, SM_REDUCE_WHOLE, &m);
-  check_results(p);
-  run_two_stages(p, &m);
-  check_results(p);
+  check_stages(p, (runner){.code = &m});
   sm_llvm_close(&m.llvm);
+}
+
+/* By the evaluator alone: groups of threads are nothing for processors. */
+static void check_teams(problem *p, const sm_profile *device) {
+  profile = device;
+  check_stages(p, (runner){0});
+  profile = &processor;
 }
 
 /* In one stage and in two, by the evaluator and by code for one level or the other. */
 static void check_problem(problem *p) {
   open_problem(p);
-  run_stage(p, SM_REDUCE_WHOLE, NULL);
-  check_results(p);
-  run_two_stages(p, NULL);
-  check_results(p);
+  check_stages(p, (runner){0});
   check_code(p, below(2) ? SM_CPU_AVX2 : sm_cpu_detect());
+  check_teams(p, &teams);
+  check_teams(p, &small_teams);
   close_problem(p);
 }
 
@@ -351,24 +409,95 @@ TEST(nothing_to_do) {
   check_problem(&p);
 }
 
+/* Of so many groups as no elements are there for: by teams as by single threads. */
+TEST(combining_many) {
+  static const int64_t groups[] = {9, 64, 255, 1024, 1500};
+  for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
+    problem p = all_tasks(SMELT_F32, 1, (int64_t)SM_TREE_BLOCK * 64 * groups[i], 1);
+    unsigned char once[2 * SM_REDUCE_TASKS][sizeof(int64_t)];
+    add_buffer(&p, 0, SMELT_F32);
+    for (int t = 0; t < p.n; t++) add_buffer(&p, 1, result_dtype(&p, t));
+    for (int t = 0; t < p.n; t++) {
+      add_buffer(&p, groups[i], SMELT_F32);
+      float *values = p.buffers[p.n_buffers - 1].data;
+      for (int64_t g = 0; g < groups[i]; g++) values[g] = (float)below(1 << 20) / (1 << 18) - 2;
+      if (!gives_index(&p, t)) continue;
+      add_buffer(&p, groups[i], SMELT_I64);
+      for (int64_t g = 0; g < groups[i]; g++) ((int64_t *)p.buffers[p.n_buffers - 1].data)[g] = g * 20000;
+    }
+    run_stage(&p, SM_REDUCE_COMBINE, (runner){0});
+    for (int t = 0; t < p.n; t++) memcpy(once[t], p.buffers[1 + t].data, p.buffers[1 + t].bytes);
+    for (int small = 0; small < 2; small++) {
+      profile = small ? &small_teams : &teams;
+      run_stage(&p, SM_REDUCE_COMBINE, (runner){0});
+      for (int t = 0; t < p.n; t++)
+        CHECK(memcmp(once[t], p.buffers[1 + t].data, p.buffers[1 + t].bytes) == 0);
+    }
+    profile = &processor;
+    close_problem(&p);
+  }
+}
+
+/* Where there are no GPUs the device is a processor, which would have a thread for each result. */
+TEST(teams_on_a_device) {
+  static const sm_log no_log = {.enabled = 0};
+  static const sm_reduce_extents extents[] = {{3, 20001, 1}, {2, 1030, 6}};
+  smelt_error err;
+  sm_device device;
+  if (sm_device_open(&device, "opencl", sm_drivers, &sm_malloc_allocator, &no_log, &err) != SMELT_OK)
+    TEST_SKIP(err.text);
+  sm_profile own = *device.profile;
+  own.shared_bytes = 32 * 1024;
+  profile = &own;
+  for (size_t i = 0; i < sizeof extents / sizeof extents[0]; i++) {
+    problem p = {.extents = extents[i], .dtype = SMELT_F32};
+    add_task(&p, SM_REDUCTION_SUM);
+    add_task(&p, SM_REDUCTION_ARGMAX);
+    open_problem(&p);
+    check_stages(&p, (runner){.device = &device});
+    close_problem(&p);
+  }
+  profile = &processor;
+  sm_device_close(&device);
+}
+
+/* What is read at once on a large device: rows by a team each, columns by several teams. */
+TEST(forms_of_teams) {
+  problem p = all_tasks(SMELT_F32, 4096, 4096, 1);
+  p.n = 1;
+  profile = &teams;
+  sm_reduce_form f = sm_reduce_choose(p.tasks, 1, 1, 0, &p.extents, SM_REDUCE_WHOLE, profile);
+  CHECK(f.threads == 64 && f.abreast == 1 && f.one_leaf && f.whole_blocks && f.vector == 4);
+  CHECK(!sm_reduce_wants_stages(&p.extents, 1, profile));
+  p.extents = (sm_reduce_extents){1, 4096, 4096};
+  CHECK(sm_reduce_wants_stages(&p.extents, 1, profile));
+  f = sm_reduce_choose(p.tasks, 1, 1, 0, &p.extents, SM_REDUCE_PARTIAL, profile);
+  CHECK(f.threads == 256 && f.abreast == 16 && f.one_leaf && f.vector == 4);
+  CHECK_I64(sm_reduce_work_items(&f, &p.extents) / f.abreast, 1024);
+  p.extents = (sm_reduce_extents){1 << 20, 8, 1};
+  f = sm_reduce_choose(p.tasks, 1, 1, 0, &p.extents, SM_REDUCE_WHOLE, profile);
+  CHECK_I64(f.threads, 0);
+  profile = &processor;
+}
+
 /* Slots fit a small stack whatever the extents are. */
 TEST(forms) {
   for (int round = 0; round < 2000; round++) {
     problem p = all_tasks(dtypes[below(DTYPES)], 1 + below(5), below((int64_t)1 << below(31)),
                           1 + below((int64_t)1 << below(14)));
     int64_t bytes = 0;
-    sm_reduce_form f = sm_reduce_choose(p.tasks, p.n, 1, 0, &p.extents, (sm_reduce_stage)below(3), &profile);
+    sm_reduce_form f = sm_reduce_choose(p.tasks, p.n, 1, 0, &p.extents, (sm_reduce_stage)below(3), profile);
     for (int t = 0; t < p.n; t++) bytes += (int64_t)smelt_dtype_size(p.dtype) + (gives_index(&p, t) ? 8 : 0);
     CHECK(f.strip % f.width == 0 && f.width % f.vector == 0 && f.vector >= 1);
     CHECK(f.levels == 64 || bytes * f.strip * f.levels <= (int64_t)1 << 16);
   }
-  CHECK(sm_reduce_wants_stages(&(sm_reduce_extents){1, 1 << 24, 1}, 1));
-  CHECK(sm_reduce_wants_stages(&(sm_reduce_extents){1, 1 << 20, 8}, 1));
-  CHECK(!sm_reduce_wants_stages(&(sm_reduce_extents){4096, 1 << 20, 1}, 1));
-  CHECK(!sm_reduce_wants_stages(&(sm_reduce_extents){1, 4096, 1}, 1));
-  CHECK(sm_reduce_wants_stages(&(sm_reduce_extents){1, 1 << 20, 1}, 3));
-  CHECK(sm_reduce_wants_stages(&(sm_reduce_extents){16, 1 << 16, 1}, 1));
-  CHECK(!sm_reduce_wants_stages(&(sm_reduce_extents){16, 1 << 16, 1}, 3));
+  CHECK(sm_reduce_wants_stages(&(sm_reduce_extents){1, 1 << 24, 1}, 1, profile));
+  CHECK(sm_reduce_wants_stages(&(sm_reduce_extents){1, 1 << 20, 8}, 1, profile));
+  CHECK(!sm_reduce_wants_stages(&(sm_reduce_extents){4096, 1 << 20, 1}, 1, profile));
+  CHECK(!sm_reduce_wants_stages(&(sm_reduce_extents){1, 4096, 1}, 1, profile));
+  CHECK(sm_reduce_wants_stages(&(sm_reduce_extents){1, 1 << 20, 1}, 3, profile));
+  CHECK(sm_reduce_wants_stages(&(sm_reduce_extents){16, 1 << 16, 1}, 1, profile));
+  CHECK(!sm_reduce_wants_stages(&(sm_reduce_extents){16, 1 << 16, 1}, 3, profile));
 }
 
 /* Memory that is left, in allocations. */
@@ -385,7 +514,7 @@ TEST(lack_of_memory) {
   for (int most = 0; !enough; most++) {
     problem p = all_tasks(SMELT_F32, 2, 600, most % 2 ? 31 : 1);
     sm_reduce_body body = {&p, load_elements, store_results, NULL, NULL};
-    sm_reduce_form form = sm_reduce_choose(p.tasks, p.n, 1, 0, &p.extents, SM_REDUCE_WHOLE, &profile);
+    sm_reduce_form form = sm_reduce_choose(p.tasks, p.n, 1, 0, &p.extents, SM_REDUCE_WHOLE, profile);
     sm_kir_kernel k;
     allocations_left = most;
     sm_kir_init(&k, &scarce);
@@ -400,4 +529,5 @@ TEST(lack_of_memory) {
 }
 
 TEST_MAIN(CASE(rows), CASE(columns), CASE(many_columns), CASE(long_ones), CASE(one_task_alone),
-          CASE(work_before_and_after), CASE(nothing_to_do), CASE(forms), CASE(lack_of_memory))
+          CASE(work_before_and_after), CASE(nothing_to_do), CASE(combining_many), CASE(teams_on_a_device),
+          CASE(forms_of_teams), CASE(forms), CASE(lack_of_memory))
