@@ -38,6 +38,18 @@ static void fill_profile(sm_cuda_device *d) {
                             .dialect = &sm_dialect_cuda};
 }
 
+/* Code is for one architecture. */
+static void fill_maker(sm_device *device, sm_cuda_device *d) {
+  d->maker = (sm_kernel_maker){.dialect = &sm_dialect_cuda,
+                               .form = {.group = d->profile.max_group},
+                               .identity = sm_hash_start(),
+                               .kernel_size = sizeof(sm_cuda_kernel),
+                               .build = sm_cuda_build,
+                               .load = sm_cuda_load};
+  sm_hash_bytes(&d->maker.identity, d->architecture, strlen(d->architecture));
+  sm_code_cache_open(&d->maker.cache, SM_CPU_BASELINE, device->allocator, device->log);
+}
+
 /* The pool keeps what is freed up to SMELT_CACHE_BYTES, or a quarter of the memory. */
 static smelt_status open_pool(sm_cuda_device *d, smelt_error *err) {
   int64_t most = (int64_t)(d->info.memory / 4);
@@ -93,7 +105,7 @@ static smelt_status open_cuda(sm_device *device, const char *argument, smelt_err
     return status;
   }
   fill_profile(d);
-  sm_code_cache_open(&d->cache, SM_CPU_BASELINE, device->allocator, device->log);
+  fill_maker(device, d);
   device->profile = &d->profile;
   device->detail = d->info.name;
   device->state = d;
@@ -102,7 +114,7 @@ static smelt_status open_cuda(sm_device *device, const char *argument, smelt_err
 
 static void close_cuda(sm_device *device) {
   sm_cuda_device *d = device->state;
-  sm_code_cache_close(&d->cache);
+  sm_code_cache_close(&d->maker.cache);
   free_parts(device, d);
 }
 

@@ -31,7 +31,7 @@ static bool prepare(launching *l, const sm_allocator *allocator) {
   for (size_t i = 0; i < l->launch->n_buffers; i++)
     l->addresses[i] = (CUdeviceptr)(uintptr_t)l->launch->buffers[i].data;
   for (size_t i = 0; i < l->n_addresses; i++) l->arguments[i] = &l->addresses[i];
-  if (l->kernel->by_value) l->arguments[l->launch->n_buffers] = l->words;
+  if (l->kernel->base.by_value) l->arguments[l->launch->n_buffers] = l->words;
   sm_launch_fill_words(l->launch, l->words);
   return true;
 }
@@ -48,8 +48,8 @@ static CUresult copy_words(const launching *l, const sm_word *words, size_t n, C
 static CUresult copy_arguments(launching *l) {
   const sm_launch *launch = l->launch;
   CUresult code = CUDA_SUCCESS;
-  if (!l->kernel->by_value) code = copy_words(l, l->words, l->n_words, &l->words_memory);
-  if (code == CUDA_SUCCESS && l->kernel->has_table)
+  if (!l->kernel->base.by_value) code = copy_words(l, l->words, l->n_words, &l->words_memory);
+  if (code == CUDA_SUCCESS && l->kernel->base.has_table)
     code = copy_words(l, launch->scalars + launch->n_scalars, launch->n_table, &l->table_memory);
   l->addresses[launch->n_buffers] = l->words_memory;
   l->addresses[launch->n_buffers + 1] = l->table_memory;
@@ -64,7 +64,7 @@ static void give_up_memory(const launching *l) {
 
 static smelt_status enqueue(launching *l, smelt_error *err) {
   const sm_cuda_device *d = l->device;
-  sm_launch_size size = sm_launch_size_for(l->launch, &l->kernel->base.ir, &d->profile);
+  sm_launch_size size = sm_launch_size_for(l->launch, &l->kernel->base.base.ir, &d->profile);
   if (size.groups > INT32_MAX) return sm_error_set(err, SMELT_ERR_LIMIT, "more groups than a CUDA grid has");
   SM_TRY(sm_cuda_enter(d, err));
   const char *function = "cuMemcpyHtoDAsync";

@@ -1,19 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From kernel IR to code of the device: from the cache, or by NVRTC. */
-#include <string.h>
-
+ * From texts to code of the device by NVRTC, and from code to kernels. */
 #include "base/error.h"
-#include "codegen/c_family.h"
 #include "drivers/cuda_state.h"
-
-static void log_line(const sm_device *device, const char *name, const char *what) {
-  if (!sm_log_on(device->log, SM_LOG_COMPILE)) return;
-  sm_text text;
-  sm_text_init(&text, device->allocator);
-  sm_text_addf(&text, "[compile] %s %s", name, what);
-  sm_log_text(device->log, &text);
-}
 
 /* --- Compiling ----------------------------------------------------------------------------- */
 
@@ -67,78 +56,35 @@ static smelt_status open_and_compile(sm_cuda_device *d, const char *text, const 
   return status;
 }
 
-static smelt_status generate(sm_device *device, const sm_kir_kernel *ir, sm_object *out, smelt_error *err) {
-  sm_cuda_device *d = device->state;
-  sm_text text;
-  sm_text_init(&text, device->allocator);
-  sm_text_form form = {.group = d->profile.max_group};
-  smelt_status status = sm_c_family_text(ir, &sm_dialect_cuda, form, &text, err);
-  if (status == SMELT_OK) status = open_and_compile(d, text.data, device->allocator, out, err);
-  if (status == SMELT_OK && sm_log_on(device->log, SM_LOG_SOURCE)) sm_log_text(device->log, &text);
-  else sm_text_free(&text);
-  return status;
-}
-
 /* --- Kernels ------------------------------------------------------------------------------------ */
 
-static smelt_status load(const sm_cuda_device *d, const sm_object *code, const char *name,
-                         sm_cuda_kernel *out, smelt_error *err) {
+smelt_status sm_cuda_load(sm_device *device, const sm_object *code, const char *name, sm_text_kernel *out,
+                          smelt_error *err) {
+  const sm_cuda_device *d = device->state;
+  sm_cuda_kernel *k = (sm_cuda_kernel *)out;
   SM_TRY(sm_cuda_enter(d, err));
-  CUresult result = d->cuda.cuModuleLoadData(&out->module, code->data);
+  CUresult result = d->cuda.cuModuleLoadData(&k->module, code->data);
   const char *function = "cuModuleLoadData";
   if (result == CUDA_SUCCESS) {
     function = "cuModuleGetFunction";
-    result = d->cuda.cuModuleGetFunction(&out->function, out->module, name);
-    if (result != CUDA_SUCCESS) (void)d->cuda.cuModuleUnload(out->module);
+    result = d->cuda.cuModuleGetFunction(&k->function, k->module, name);
+    if (result != CUDA_SUCCESS) (void)d->cuda.cuModuleUnload(k->module);
   }
   sm_cuda_leave(d);
   return result == CUDA_SUCCESS ? SMELT_OK : sm_cuda_fail(err, SMELT_ERR_COMPILE, function, result);
 }
 
-/* Code holds the entry's name, and is for one architecture. */
-static sm_hash key_of(const sm_cuda_device *d, const sm_kir_kernel *ir) {
-  sm_hash key = sm_kir_hash(ir);
-  sm_hash_bytes(&key, d->architecture, strlen(d->architecture));
-  sm_hash_bytes(&key, ir->name, strlen(ir->name));
-  return key;
-}
-
-static bool load_cached(sm_device *device, sm_hash key, const char *name, sm_cuda_kernel *out) {
-  const sm_cuda_device *d = device->state;
-  sm_object code;
-  if (!sm_code_cache_get(&d->cache, key, &code)) return false;
-  smelt_status status = load(d, &code, name, out, NULL);
-  sm_free(device->allocator, code.data, code.size);
-  log_line(device, name, status == SMELT_OK ? "from the cache" : "is refused as it is in the cache");
-  return status == SMELT_OK;
-}
-
-static smelt_status load_new(sm_device *device, sm_hash key, const sm_kir_kernel *ir, sm_cuda_kernel *out,
-                             smelt_error *err) {
-  const sm_cuda_device *d = device->state;
-  sm_object code;
-  SM_TRY(generate(device, ir, &code, err));
-  smelt_status status = load(d, &code, ir->name, out, err);
-  if (status == SMELT_OK) sm_code_cache_put(&d->cache, key, d->nvrtc.version, &code);
-  sm_free(device->allocator, code.data, code.size);
-  return status;
+smelt_status sm_cuda_build(sm_device *device, const char *text, const char *name, sm_text_kernel *out,
+                           sm_made_code *code, smelt_error *err) {
+  sm_cuda_device *d = device->state;
+  SM_TRY(open_and_compile(d, text, device->allocator, &code->object, err));
+  code->compiler = d->nvrtc.version;
+  return sm_cuda_load(device, &code->object, name, out, err);
 }
 
 smelt_status sm_cuda_compile(sm_device *device, sm_kir_kernel *ir, sm_kernel **out, smelt_error *err) {
-  sm_hash key = key_of(device->state, ir);
-  sm_cuda_kernel *kernel = sm_calloc(device->allocator, 1, sizeof *kernel);
-  if (!kernel) return sm_error_memory(err, "a kernel");
-  kernel->by_value = sm_c_family_by_value(ir, &sm_dialect_cuda);
-  kernel->has_table = sm_c_family_has_table(ir);
-  kernel->base.from_cache = load_cached(device, key, ir->name, kernel);
-  smelt_status status = kernel->base.from_cache ? SMELT_OK : load_new(device, key, ir, kernel, err);
-  if (status != SMELT_OK) {
-    sm_free(device->allocator, kernel, sizeof *kernel);
-    return status;
-  }
-  kernel->base.ir = *ir;
-  *out = &kernel->base;
-  return SMELT_OK;
+  const sm_cuda_device *d = device->state;
+  return sm_text_kernel_make(device, &d->maker, ir, out, err);
 }
 
 void sm_cuda_release(sm_device *device, sm_kernel *kernel) {
@@ -148,6 +94,5 @@ void sm_cuda_release(sm_device *device, sm_kernel *kernel) {
     (void)d->cuda.cuModuleUnload(k->module);
     sm_cuda_leave(d);
   }
-  sm_kir_free(&k->base.ir);
-  sm_free(device->allocator, k, sizeof *k);
+  sm_text_kernel_free(device, &d->maker, &k->base);
 }

@@ -16,9 +16,7 @@
 
 #include "base/thread.h"
 #include "drivers/cuda_library.h"
-#include "drivers/ir_kernel.h"
-#include "rt/code_cache.h"
-#include "rt/device.h"
+#include "drivers/text_kernel.h"
 
 typedef struct sm_cuda_device {
   sm_cuda cuda;
@@ -29,16 +27,15 @@ typedef struct sm_cuda_device {
   uint32_t process; /* that opened it */
   char profile_name[24], architecture[48];
   sm_profile profile;
-  sm_code_cache cache;
+  sm_kernel_maker maker;
   sm_mutex compiling; /* guards: */
   sm_nvrtc nvrtc;     /* opened if handle is set */
 } sm_cuda_device;
 
 typedef struct sm_cuda_kernel {
-  struct sm_kernel base;
+  sm_text_kernel base;
   CUmodule module;
   CUfunction function;
-  bool by_value, has_table; /* how arguments are passed: codegen/c_family.h */
 } sm_cuda_kernel;
 
 /* Around calls of the driver. ERR_FORKED, ERR_DEVICE. */
@@ -58,6 +55,10 @@ smelt_status sm_cuda_wait(sm_device *device, smelt_error *err);
 CUdeviceptr sm_cuda_take(const sm_cuda_device *device, size_t bytes);
 
 /* --- Kernels (cuda_program.c, cuda_launch.c) -------------------------------------------- */
+smelt_status sm_cuda_build(sm_device *device, const char *text, const char *name, sm_text_kernel *out,
+                           sm_made_code *code, smelt_error *err);
+smelt_status sm_cuda_load(sm_device *device, const sm_object *code, const char *name, sm_text_kernel *out,
+                          smelt_error *err);
 smelt_status sm_cuda_compile(sm_device *device, sm_kir_kernel *ir, sm_kernel **out, smelt_error *err);
 void sm_cuda_release(sm_device *device, sm_kernel *kernel);
 smelt_status sm_cuda_launch(sm_device *device, sm_kernel *kernel, const sm_launch *launch, smelt_error *err);

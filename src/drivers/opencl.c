@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/os.h"
 #include "drivers/drivers.h"
-#include "drivers/opencl_kernel.h"
+#include "drivers/opencl_state.h"
 
 /* Groups of 64 are best on PoCL: more of them than threads, and longer than it takes to begin one. */
 enum {
@@ -54,12 +54,17 @@ static void choose_options(sm_opencl_device *ocl) {
                  rounded ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
 }
 
-static void find_identity(sm_opencl_device *ocl) {
+static void fill_maker(sm_device *device, sm_opencl_device *ocl) {
   const char *const parts[] = {ocl->info.name, ocl->info.platform, ocl->info.version, ocl->info.driver,
                                ocl->options};
-  ocl->identity = sm_hash_start();
+  ocl->maker = (sm_kernel_maker){.dialect = &sm_dialect_opencl,
+                                 .identity = sm_hash_start(),
+                                 .kernel_size = sizeof(sm_opencl_kernel),
+                                 .build = sm_opencl_build_text,
+                                 .load = sm_opencl_load};
   for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
-    sm_hash_bytes(&ocl->identity, parts[i], strlen(parts[i]));
+    sm_hash_bytes(&ocl->maker.identity, parts[i], strlen(parts[i]));
+  sm_code_cache_open(&ocl->maker.cache, SM_CPU_BASELINE, device->allocator, device->log);
 }
 
 /* --- Opening --------------------------------------------------------------------------------- */
@@ -121,8 +126,7 @@ static smelt_status open_opencl(sm_device *device, const char *argument, smelt_e
   }
   fill_profile(ocl);
   choose_options(ocl);
-  find_identity(ocl);
-  sm_code_cache_open(&ocl->cache, SM_CPU_BASELINE, device->allocator, device->log);
+  fill_maker(device, ocl);
   device->profile = &ocl->profile;
   device->detail = ocl->info.name;
   device->state = ocl;
@@ -135,7 +139,7 @@ static void close_opencl(sm_device *device) {
   if (ocl->queue) (void)ocl->cl.clFinish(ocl->queue);
   sm_opencl_trim(device);
   sm_vec_free(device->allocator, &ocl->kept);
-  sm_code_cache_close(&ocl->cache);
+  sm_code_cache_close(&ocl->maker.cache);
   free_parts(device, ocl);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/error.h"
 #include "drivers/group_launch.h"
-#include "drivers/opencl_kernel.h"
+#include "drivers/opencl_state.h"
 
 /* A launch on its way: arguments that are no tensors, in host memory and on the device. */
 typedef struct launching {
@@ -31,7 +31,7 @@ static cl_int set_memory(const launching *l, cl_uint index, cl_mem memory) {
 }
 
 static cl_int set_words(launching *l, cl_uint index) {
-  if (l->kernel->by_value)
+  if (l->kernel->base.by_value)
     return l->ocl->cl.clSetKernelArg(l->kernel->kernel, index, l->n_words * sizeof *l->words, l->words);
   cl_int code = copy_words(l, l->words, l->n_words, &l->words_memory);
   return code == CL_SUCCESS ? set_memory(l, index, l->words_memory) : code;
@@ -49,7 +49,7 @@ static cl_int set_arguments(launching *l) {
   cl_int code = CL_SUCCESS;
   for (cl_uint i = 0; i < n && code == CL_SUCCESS; i++) code = set_memory(l, i, l->launch->buffers[i].data);
   if (code == CL_SUCCESS) code = set_words(l, n);
-  if (code == CL_SUCCESS && l->kernel->has_table) code = set_table(l, n + 1);
+  if (code == CL_SUCCESS && l->kernel->base.has_table) code = set_table(l, n + 1);
   return code;
 }
 
@@ -63,7 +63,7 @@ static void give_up_memory(launching *l) {
 
 static cl_int enqueue(launching *l) {
   const sm_opencl *cl = &l->ocl->cl;
-  sm_launch_size size = sm_launch_size_for(l->launch, &l->kernel->base.ir, &l->ocl->profile);
+  sm_launch_size size = sm_launch_size_for(l->launch, &l->kernel->base.base.ir, &l->ocl->profile);
   size_t group = (size_t)size.threads, all = (size_t)size.groups * group;
   cl_int code = set_arguments(l);
   if (code == CL_SUCCESS)

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From kernel IR to something that the device runs: a binary from the cache, or text and
- * the device's compiler. */
-#include <string.h>
-
+ * From a text, or a binary that has been kept, to something that the device runs. */
 #include "base/error.h"
-#include "codegen/c_family.h"
-#include "drivers/opencl_kernel.h"
+#include "drivers/opencl_state.h"
 
 /* What a program is made of. */
 typedef struct source {
@@ -62,91 +58,40 @@ smelt_status sm_opencl_build(const sm_opencl_device *ocl, const char *text, cons
   return build_from(ocl, &(source){.text = text}, name, program, kernel, err);
 }
 
-/* --- The cache ---------------------------------------------------------------------------- */
-
-/* A binary holds the entry's name too. */
-static sm_hash key_of(const sm_opencl_device *ocl, const sm_kir_kernel *ir) {
-  sm_hash key = sm_kir_hash(ir);
-  sm_hash_u64(&key, ocl->identity.lo);
-  sm_hash_u64(&key, ocl->identity.hi);
-  sm_hash_bytes(&key, ir->name, strlen(ir->name));
-  return key;
-}
-
-static void log_line(const sm_device *device, const char *name, const char *what) {
-  if (!sm_log_on(device->log, SM_LOG_COMPILE)) return;
-  sm_text text;
-  sm_text_init(&text, device->allocator);
-  sm_text_addf(&text, "[compile] %s %s", name, what);
-  sm_log_text(device->log, &text);
-}
-
-static bool build_cached(sm_device *device, sm_hash key, const char *name, sm_opencl_kernel *out) {
-  const sm_opencl_device *ocl = device->state;
-  sm_object binary;
-  if (!sm_code_cache_get(&ocl->cache, key, &binary)) return false;
-  const source from = {.binary = &binary};
-  smelt_status status = build_from(ocl, &from, name, &out->program, &out->kernel, NULL);
-  sm_free(device->allocator, binary.data, binary.size);
-  log_line(device, name, status == SMELT_OK ? "from the cache" : "is refused as it is in the cache");
-  return status == SMELT_OK;
-}
+/* --- Kernels -------------------------------------------------------------------------------- */
 
 /* Where there is no binary or no memory for it there is nothing to keep. */
-static void keep_binary(sm_device *device, sm_hash key, cl_program program) {
-  const sm_opencl_device *ocl = device->state;
+static sm_object take_binary(const sm_opencl_device *ocl, cl_program program, const sm_allocator *allocator) {
   sm_object binary = {.data = NULL};
   cl_int code =
       ocl->cl.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof binary.size, &binary.size, NULL);
-  if (code != CL_SUCCESS || !binary.size) return;
-  binary.data = sm_alloc(device->allocator, binary.size);
-  if (!binary.data) return;
+  if (code == CL_SUCCESS && binary.size) binary.data = sm_alloc(allocator, binary.size);
+  if (!binary.data) return binary;
   code = ocl->cl.clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary.data, &binary.data, NULL);
-  if (code == CL_SUCCESS) sm_code_cache_put(&ocl->cache, key, ocl->info.driver, &binary);
-  sm_free(device->allocator, binary.data, binary.size);
+  if (code == CL_SUCCESS) return binary;
+  sm_free(allocator, binary.data, binary.size);
+  return (sm_object){.data = NULL};
 }
 
-/* --- Kernels -------------------------------------------------------------------------------- */
-
-/* For groups of any size, and any number of elements. */
-static smelt_status print_source(const sm_kir_kernel *ir, sm_text *text, smelt_error *err) {
-  SM_TRY(sm_c_family_text(ir, &sm_dialect_opencl, (sm_text_form){.narrow = false}, text, err));
-  return text->failed ? sm_error_memory(err, "a kernel's text") : SMELT_OK;
-}
-
-static smelt_status build_text(sm_device *device, const sm_kir_kernel *ir, sm_hash key, sm_opencl_kernel *out,
-                               smelt_error *err) {
+smelt_status sm_opencl_build_text(sm_device *device, const char *text, const char *name, sm_text_kernel *out,
+                                  sm_made_code *code, smelt_error *err) {
   const sm_opencl_device *ocl = device->state;
-  sm_text text;
-  sm_text_init(&text, device->allocator);
-  smelt_status status = print_source(ir, &text, err);
-  if (status == SMELT_OK && sm_log_on(device->log, SM_LOG_SOURCE)) sm_log_line(device->log, text.data);
-  if (status == SMELT_OK)
-    status = sm_opencl_build(ocl, text.data, ir->name, &out->program, &out->kernel, err);
-  if (status == SMELT_OK) keep_binary(device, key, out->program);
-  sm_text_free(&text);
-  return status;
+  sm_opencl_kernel *k = (sm_opencl_kernel *)out;
+  SM_TRY(sm_opencl_build(ocl, text, name, &k->program, &k->kernel, err));
+  *code = (sm_made_code){take_binary(ocl, k->program, device->allocator), ocl->info.driver};
+  return SMELT_OK;
+}
+
+smelt_status sm_opencl_load(sm_device *device, const sm_object *code, const char *name, sm_text_kernel *out,
+                            smelt_error *err) {
+  sm_opencl_kernel *k = (sm_opencl_kernel *)out;
+  return build_from(device->state, &(source){.binary = code}, name, &k->program, &k->kernel, err);
 }
 
 smelt_status sm_opencl_compile(sm_device *device, sm_kir_kernel *ir, sm_kernel **out, smelt_error *err) {
   const sm_opencl_device *ocl = device->state;
   SM_TRY(sm_opencl_check(ocl, err));
-  sm_hash key = key_of(ocl, ir);
-  sm_opencl_kernel *kernel = sm_calloc(device->allocator, 1, sizeof *kernel);
-  if (!kernel) return sm_error_memory(err, "a kernel");
-  kernel->by_value = sm_c_family_by_value(ir, &sm_dialect_opencl);
-  kernel->has_table = sm_c_family_has_table(ir);
-  kernel->base.from_cache = build_cached(device, key, ir->name, kernel);
-  if (!kernel->base.from_cache) {
-    smelt_status status = build_text(device, ir, key, kernel, err);
-    if (status != SMELT_OK) {
-      sm_free(device->allocator, kernel, sizeof *kernel);
-      return status;
-    }
-  }
-  kernel->base.ir = *ir;
-  *out = &kernel->base;
-  return SMELT_OK;
+  return sm_text_kernel_make(device, &ocl->maker, ir, out, err);
 }
 
 void sm_opencl_release(sm_device *device, sm_kernel *kernel) {
@@ -156,6 +101,5 @@ void sm_opencl_release(sm_device *device, sm_kernel *kernel) {
     (void)ocl->cl.clReleaseKernel(k->kernel);
     (void)ocl->cl.clReleaseProgram(k->program);
   }
-  sm_kir_free(&k->base.ir);
-  sm_free(device->allocator, k, sizeof *k);
+  sm_text_kernel_free(device, &ocl->maker, &k->base);
 }

@@ -14,8 +14,7 @@
 
 #include "base/thread.h"
 #include "drivers/opencl_library.h"
-#include "rt/code_cache.h"
-#include "rt/device.h"
+#include "drivers/text_kernel.h"
 
 /* Freed memory. */
 typedef struct sm_opencl_block {
@@ -31,13 +30,18 @@ typedef struct sm_opencl_device {
   uint32_t process; /* that opened it */
   sm_profile profile;
   char options[80]; /* of the compiler */
-  sm_hash identity; /* of all that binaries depend on, but for the kernel */
-  sm_code_cache cache;
+  sm_kernel_maker maker;
   sm_mutex launching;           /* a kernel's arguments belong to one launch at a time */
   sm_mutex memory_lock;         /* guards: */
   sm_vec(sm_opencl_block) kept; /* the oldest first */
   size_t kept_bytes, most_kept;
 } sm_opencl_device;
+
+typedef struct sm_opencl_kernel {
+  sm_text_kernel base;
+  cl_program program;
+  cl_kernel kernel;
+} sm_opencl_kernel;
 
 /* ERR_FORKED in another process than the device's. */
 smelt_status sm_opencl_check(const sm_opencl_device *ocl, smelt_error *err);
@@ -57,6 +61,10 @@ void sm_opencl_trim(sm_device *device);
  * compiler's words; ERR_MEMORY. */
 smelt_status sm_opencl_build(const sm_opencl_device *ocl, const char *source, const char *name,
                              cl_program *program, cl_kernel *kernel, smelt_error *err);
+smelt_status sm_opencl_build_text(sm_device *device, const char *text, const char *name, sm_text_kernel *out,
+                                  sm_made_code *code, smelt_error *err);
+smelt_status sm_opencl_load(sm_device *device, const sm_object *code, const char *name, sm_text_kernel *out,
+                            smelt_error *err);
 smelt_status sm_opencl_compile(sm_device *device, sm_kir_kernel *ir, sm_kernel **out, smelt_error *err);
 void sm_opencl_release(sm_device *device, sm_kernel *kernel);
 
