@@ -3,16 +3,18 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/os.h"
 #include "drivers/cuda_state.h"
 #include "drivers/drivers.h"
 
 /* --- The context ----------------------------------------------------------------------- */
 
+smelt_status sm_cuda_check(const sm_cuda_device *d, smelt_error *err) {
+  if (d->process == sm_thread_process()) return SMELT_OK;
+  return sm_error_set(err, SMELT_ERR_FORKED, "%.60s was opened before the process was forked", d->info.name);
+}
+
 smelt_status sm_cuda_enter(const sm_cuda_device *d, smelt_error *err) {
-  if (d->process != sm_thread_process())
-    return sm_error_set(err, SMELT_ERR_FORKED, "%.60s was opened before the process was forked",
-                        d->info.name);
+  SM_TRY(sm_cuda_check(d, err));
   CUresult code = d->cuda.cuCtxPushCurrent_v2(d->context);
   return code == CUDA_SUCCESS ? SMELT_OK : sm_cuda_fail(err, SMELT_ERR_DEVICE, "cuCtxPushCurrent", code);
 }
@@ -50,16 +52,12 @@ static void fill_maker(sm_device *device, sm_cuda_device *d) {
   sm_code_cache_open(&d->maker.cache, SM_CPU_BASELINE, device->allocator, device->log);
 }
 
-/* The pool keeps what is freed up to SMELT_CACHE_BYTES, or a quarter of the memory. */
 static smelt_status open_pool(sm_cuda_device *d, smelt_error *err) {
-  int64_t most = (int64_t)(d->info.memory / 4);
   if (!d->info.pools) return sm_error_set(err, SMELT_ERR_DEVICE, "%.60s has no memory pools", d->info.name);
-  SM_TRY(sm_os_setting("SMELT_CACHE_BYTES", 0, INT64_MAX, &most, err));
-  uint64_t threshold = (uint64_t)most;
+  SM_TRY(sm_kept_limit(&d->kept, d->info.memory, err));
   CUresult code = d->cuda.cuDeviceGetDefaultMemPool(&d->pool, d->info.id);
-  if (code == CUDA_SUCCESS)
-    code = d->cuda.cuMemPoolSetAttribute(d->pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold);
-  return code == CUDA_SUCCESS ? SMELT_OK : sm_cuda_fail(err, SMELT_ERR_DEVICE, "cuMemPoolSetAttribute", code);
+  if (code == CUDA_SUCCESS) return SMELT_OK;
+  return sm_cuda_fail(err, SMELT_ERR_DEVICE, "cuDeviceGetDefaultMemPool", code);
 }
 
 static smelt_status open_stream(sm_cuda_device *d, smelt_error *err) {
@@ -78,23 +76,33 @@ static smelt_status open_parts(sm_cuda_device *d, const char *wanted, smelt_erro
   return open_stream(d, err);
 }
 
-/* Of whatever there is, but the lock is. */
+static bool init_locks(sm_cuda_device *d) {
+  if (!sm_mutex_init(&d->compiling, SM_LOCK_DRIVER)) return false;
+  if (sm_kept_init(&d->kept, sm_cuda_give_back, d)) return true;
+  sm_mutex_destroy(&d->compiling);
+  return false;
+}
+
+/* Of whatever there is, but the locks are. */
 static void free_parts(const sm_device *device, sm_cuda_device *d) {
+  if (sm_cuda_check(d, NULL) == SMELT_OK) sm_kept_trim(&d->kept);
   if (d->stream && sm_cuda_enter(d, NULL) == SMELT_OK) {
     (void)d->cuda.cuStreamSynchronize(d->stream);
     (void)d->cuda.cuStreamDestroy_v2(d->stream);
     sm_cuda_leave(d);
   }
-  if (d->context && d->process == sm_thread_process()) (void)d->cuda.cuDevicePrimaryCtxRelease_v2(d->info.id);
+  if (d->context && sm_cuda_check(d, NULL) == SMELT_OK)
+    (void)d->cuda.cuDevicePrimaryCtxRelease_v2(d->info.id);
   sm_nvrtc_close(&d->nvrtc);
   sm_cuda_close(&d->cuda);
+  sm_kept_close(&d->kept);
   sm_mutex_destroy(&d->compiling);
   sm_free(device->allocator, d, sizeof *d);
 }
 
 static smelt_status open_cuda(sm_device *device, const char *argument, smelt_error *err) {
   sm_cuda_device *d = sm_calloc(device->allocator, 1, sizeof *d);
-  if (!d || !sm_mutex_init(&d->compiling, SM_LOCK_DRIVER)) {
+  if (!d || !init_locks(d)) {
     sm_free(device->allocator, d, sizeof *d);
     return sm_error_memory(err, "a device");
   }

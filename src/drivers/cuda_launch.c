@@ -3,18 +3,26 @@
 #include "drivers/cuda_state.h"
 #include "drivers/group_launch.h"
 
+/* Words that a kernel reads in device memory, which is given up once the launch is queued. */
+typedef struct placed_words {
+  const sm_word *words;
+  size_t n;
+  void *memory; /* NULL: there is no such argument */
+} placed_words;
+
 /* A launch on its way. Pointers to the arguments' values, then the values of those that are
  * addresses, then the words: one block. */
 typedef struct launching {
-  const sm_cuda_device *device;
   const sm_cuda_kernel *kernel;
   const sm_launch *launch;
   void **arguments;
   CUdeviceptr *addresses;
   sm_word *words;
   size_t n_addresses, n_words;
-  CUdeviceptr words_memory, table_memory; /* given up once the launch is queued */
+  placed_words placed[2]; /* the words, if they cannot go by value, and the table */
 } launching;
+
+/* --- Arguments -------------------------------------------------------------------------- */
 
 static size_t block_bytes(const launching *l) {
   return l->n_addresses * (sizeof *l->arguments + sizeof *l->addresses) + l->n_words * sizeof *l->words;
@@ -36,53 +44,72 @@ static bool prepare(launching *l, const sm_allocator *allocator) {
   return true;
 }
 
-/* Device memory that holds some words; the source may change as soon as this returns, as
- * the driver copies what is in pageable memory first. */
-static CUresult copy_words(const launching *l, const sm_word *words, size_t n, CUdeviceptr *out) {
-  size_t bytes = n * sizeof *words;
-  *out = sm_cuda_take(l->device, bytes ? bytes : 1);
-  if (!*out) return CUDA_ERROR_OUT_OF_MEMORY;
-  return bytes ? l->device->cuda.cuMemcpyHtoDAsync_v2(*out, words, bytes, l->device->stream) : CUDA_SUCCESS;
+static size_t bytes_of(const placed_words *p) { return (p->n ? p->n : 1) * sizeof *p->words; }
+
+/* False without device memory. */
+static bool place(sm_device *device, launching *l, int i, const sm_word *words, size_t n) {
+  placed_words *p = &l->placed[i];
+  *p = (placed_words){.words = words, .n = n};
+  p->memory = sm_cuda_alloc(device, bytes_of(p));
+  l->addresses[l->launch->n_buffers + (size_t)i] = (CUdeviceptr)(uintptr_t)p->memory;
+  return p->memory != NULL;
 }
 
-static CUresult copy_arguments(launching *l) {
-  const sm_launch *launch = l->launch;
+static bool place_all(sm_device *device, launching *l) {
+  const sm_text_kernel *kernel = &l->kernel->base;
+  const sm_word *table = l->launch->scalars + l->launch->n_scalars;
+  if (!kernel->by_value && !place(device, l, 0, l->words, l->n_words)) return false;
+  return !kernel->has_table || place(device, l, 1, table, l->launch->n_table);
+}
+
+static void give_up(sm_device *device, const launching *l) {
+  for (int i = 0; i < 2; i++) {
+    if (l->placed[i].memory) sm_cuda_free(device, l->placed[i].memory, bytes_of(&l->placed[i]));
+  }
+}
+
+/* --- Launching ----------------------------------------------------------------------------- */
+
+/* The words may change as soon as this returns, as the driver copies what is in pageable memory first. */
+static CUresult copy_words(const sm_cuda_device *d, const launching *l) {
   CUresult code = CUDA_SUCCESS;
-  if (!l->kernel->base.by_value) code = copy_words(l, l->words, l->n_words, &l->words_memory);
-  if (code == CUDA_SUCCESS && l->kernel->base.has_table)
-    code = copy_words(l, launch->scalars + launch->n_scalars, launch->n_table, &l->table_memory);
-  l->addresses[launch->n_buffers] = l->words_memory;
-  l->addresses[launch->n_buffers + 1] = l->table_memory;
+  for (int i = 0; i < 2 && code == CUDA_SUCCESS; i++) {
+    const placed_words *p = &l->placed[i];
+    CUdeviceptr to = (CUdeviceptr)(uintptr_t)p->memory;
+    if (p->n) code = d->cuda.cuMemcpyHtoDAsync_v2(to, p->words, p->n * sizeof *p->words, d->stream);
+  }
   return code;
 }
 
-static void give_up_memory(const launching *l) {
-  const sm_cuda_device *d = l->device;
-  if (l->words_memory) (void)d->cuda.cuMemFreeAsync(l->words_memory, d->stream);
-  if (l->table_memory) (void)d->cuda.cuMemFreeAsync(l->table_memory, d->stream);
-}
-
-static smelt_status enqueue(launching *l, smelt_error *err) {
-  const sm_cuda_device *d = l->device;
+static smelt_status enqueue(const sm_cuda_device *d, const launching *l, smelt_error *err) {
   sm_launch_size size = sm_launch_size_for(l->launch, &l->kernel->base.base.ir, &d->profile);
   if (size.groups > INT32_MAX) return sm_error_set(err, SMELT_ERR_LIMIT, "more groups than a CUDA grid has");
   SM_TRY(sm_cuda_enter(d, err));
   const char *function = "cuMemcpyHtoDAsync";
-  CUresult code = copy_arguments(l);
+  CUresult code = copy_words(d, l);
   if (code == CUDA_SUCCESS) {
     function = "cuLaunchKernel";
     code = d->cuda.cuLaunchKernel(l->kernel->function, (unsigned)size.groups, 1, 1, (unsigned)size.threads, 1,
                                   1, 0, d->stream, l->arguments, NULL);
   }
-  give_up_memory(l);
   sm_cuda_leave(d);
   return code == CUDA_SUCCESS ? SMELT_OK : sm_cuda_fail(err, SMELT_ERR_LAUNCH, function, code);
 }
 
+static smelt_status launch_one(sm_device *device, launching *l, smelt_error *err) {
+  if (!l->launch->work_items) return SMELT_OK;
+  smelt_status status = place_all(device, l)
+                            ? enqueue(device->state, l, err)
+                            : sm_error_set(err, SMELT_ERR_MEMORY, "out of memory: a launch's arguments on %s",
+                                           device->driver->name);
+  give_up(device, l);
+  return status;
+}
+
 smelt_status sm_cuda_launch(sm_device *device, sm_kernel *kernel, const sm_launch *launch, smelt_error *err) {
-  launching l = {.device = device->state, .kernel = (const sm_cuda_kernel *)kernel, .launch = launch};
+  launching l = {.kernel = (const sm_cuda_kernel *)kernel, .launch = launch};
   if (!prepare(&l, device->allocator)) return sm_error_memory(err, "a launch");
-  smelt_status status = launch->work_items ? enqueue(&l, err) : SMELT_OK;
+  smelt_status status = launch_one(device, &l, err);
   sm_free(device->allocator, l.arguments, block_bytes(&l));
   SM_TRY(status);
   return launch->next ? sm_cuda_launch(device, launch->next_kernel, launch->next, err) : SMELT_OK;

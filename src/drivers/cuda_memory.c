@@ -6,29 +6,48 @@
 static void *as_data(CUdeviceptr address) { return (void *)(uintptr_t)address; }
 static CUdeviceptr as_address(const void *data) { return (CUdeviceptr)(uintptr_t)data; }
 
-CUdeviceptr sm_cuda_take(const sm_cuda_device *d, size_t bytes) {
+/* From the driver, 0 when there is none. */
+static CUdeviceptr take(const sm_cuda_device *d, size_t bytes) {
   CUdeviceptr address = 0;
-  if (d->cuda.cuMemAllocAsync(&address, bytes, d->stream) == CUDA_SUCCESS) return address;
-  /* What others have freed comes back when it is really free. */
-  (void)d->cuda.cuStreamSynchronize(d->stream);
-  (void)d->cuda.cuMemPoolTrimTo(d->pool, 0);
   return d->cuda.cuMemAllocAsync(&address, bytes, d->stream) == CUDA_SUCCESS ? address : 0;
 }
 
-void *sm_cuda_alloc(sm_device *device, size_t bytes) {
-  const sm_cuda_device *d = device->state;
+/* What has been freed comes back when it is really free. */
+static CUdeviceptr take_after_waiting(const sm_cuda_device *d, size_t bytes) {
+  (void)d->cuda.cuStreamSynchronize(d->stream);
+  (void)d->cuda.cuMemPoolTrimTo(d->pool, 0);
+  return take(d, bytes);
+}
+
+static void *take_new(const sm_cuda_device *d, size_t bytes,
+                      CUdeviceptr (*way)(const sm_cuda_device *, size_t)) {
   if (sm_cuda_enter(d, NULL) != SMELT_OK) return NULL;
-  CUdeviceptr address = sm_cuda_take(d, bytes);
+  CUdeviceptr address = way(d, bytes);
   sm_cuda_leave(d);
   return as_data(address);
 }
 
-void sm_cuda_free(sm_device *device, void *data, size_t bytes) {
-  const sm_cuda_device *d = device->state;
-  (void)bytes;
+void *sm_cuda_alloc(sm_device *device, size_t bytes) {
+  sm_cuda_device *d = device->state;
+  if (bytes > SIZE_MAX / 2 || sm_cuda_check(d, NULL) != SMELT_OK) return NULL;
+  size_t rounded = sm_kept_class(bytes);
+  void *data = sm_kept_take(&d->kept, rounded);
+  if (!data) data = take_new(d, rounded, take);
+  if (data) return data;
+  sm_kept_trim(&d->kept);
+  return take_new(d, rounded, take_after_waiting);
+}
+
+void sm_cuda_give_back(void *user, void *data) {
+  const sm_cuda_device *d = user;
   if (sm_cuda_enter(d, NULL) != SMELT_OK) return;
   (void)d->cuda.cuMemFreeAsync(as_address(data), d->stream);
   sm_cuda_leave(d);
+}
+
+void sm_cuda_free(sm_device *device, void *data, size_t bytes) {
+  sm_cuda_device *d = device->state;
+  if (sm_cuda_check(d, NULL) == SMELT_OK) sm_kept_put(&d->kept, data, sm_kept_class(bytes));
 }
 
 /* Ends an entry that has queued something, and waited for it. */

@@ -4,9 +4,9 @@
  *
  * Kernel IR becomes CUDA C++ (codegen/c_family.h), which NVRTC compiles for the device's own
  * architecture; the code is kept in the cache on disk, so that NVRTC is opened only when a
- * kernel is new. Memory comes from the driver's pool in the order of the stream: what is
- * freed is used again by what is queued later, without waiting. Launches are queued; downloads
- * wait for them.
+ * kernel is new. What a launch takes are three calls of the driver: freed memory is kept for
+ * reuse in the order of the stream, and what more there is of it comes from the driver's pool,
+ * in that order too. Launches are queued; downloads wait for them.
  *
  * Every entry makes the context the thread's current one and puts back what was. In a
  * process forked from the one that opened it a device does not work: everything fails with
@@ -17,6 +17,7 @@
 #include "base/thread.h"
 #include "drivers/cuda_library.h"
 #include "drivers/text_kernel.h"
+#include "rt/kept_memory.h"
 
 typedef struct sm_cuda_device {
   sm_cuda cuda;
@@ -28,6 +29,7 @@ typedef struct sm_cuda_device {
   char profile_name[24], architecture[48];
   sm_profile profile;
   sm_kernel_maker maker;
+  sm_kept_memory kept;
   sm_mutex compiling; /* guards: */
   sm_nvrtc nvrtc;     /* opened if handle is set */
 } sm_cuda_device;
@@ -38,6 +40,8 @@ typedef struct sm_cuda_kernel {
   CUfunction function;
 } sm_cuda_kernel;
 
+/* ERR_FORKED in another process than the device's. */
+smelt_status sm_cuda_check(const sm_cuda_device *device, smelt_error *err);
 /* Around calls of the driver. ERR_FORKED, ERR_DEVICE. */
 smelt_status sm_cuda_enter(const sm_cuda_device *device, smelt_error *err);
 void sm_cuda_leave(const sm_cuda_device *device);
@@ -50,9 +54,7 @@ smelt_status sm_cuda_upload(sm_device *device, void *data, size_t offset, const 
 smelt_status sm_cuda_download(sm_device *device, const void *data, size_t offset, void *to, size_t bytes,
                               smelt_error *err);
 smelt_status sm_cuda_wait(sm_device *device, smelt_error *err);
-/* Within enter and leave: memory in the order of the stream, 0 when there is none even after
- * the pool has been emptied. */
-CUdeviceptr sm_cuda_take(const sm_cuda_device *device, size_t bytes);
+void sm_cuda_give_back(void *cuda_device, void *data);
 
 /* --- Kernels (cuda_program.c, cuda_launch.c) -------------------------------------------- */
 smelt_status sm_cuda_build(sm_device *device, const char *text, const char *name, sm_text_kernel *out,

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/os.h"
 #include "drivers/drivers.h"
 #include "drivers/opencl_state.h"
 
@@ -78,19 +77,9 @@ static smelt_status create_queue(sm_opencl_device *ocl, smelt_error *err) {
   return SMELT_OK;
 }
 
-/* SMELT_CACHE_BYTES, or what the CPU's memory has by default (rt/host_memory.h). */
-static smelt_status choose_most_kept(sm_opencl_device *ocl, smelt_error *err) {
-  int64_t least = INT64_C(256) << 20,
-          quarter = (int64_t)(sm_opencl_number(&ocl->cl, ocl->info.id, CL_DEVICE_GLOBAL_MEM_SIZE) / 4);
-  int64_t most = quarter > least ? quarter : least;
-  SM_TRY(sm_os_setting("SMELT_CACHE_BYTES", 0, INT64_MAX, &most, err));
-  ocl->most_kept = (size_t)most;
-  return SMELT_OK;
-}
-
 static bool init_locks(sm_opencl_device *ocl) {
   if (!sm_mutex_init(&ocl->launching, SM_LOCK_DRIVER)) return false;
-  if (sm_mutex_init(&ocl->memory_lock, SM_LOCK_MEMORY)) return true;
+  if (sm_kept_init(&ocl->kept, sm_opencl_give_back, ocl)) return true;
   sm_mutex_destroy(&ocl->launching);
   return false;
 }
@@ -98,7 +87,8 @@ static bool init_locks(sm_opencl_device *ocl) {
 static smelt_status open_parts(sm_opencl_device *ocl, const char *wanted, smelt_error *err) {
   SM_TRY(sm_opencl_open(&ocl->cl, err));
   SM_TRY(sm_opencl_choose(&ocl->cl, wanted, &ocl->info, err));
-  SM_TRY(choose_most_kept(ocl, err));
+  uint64_t bytes = sm_opencl_number(&ocl->cl, ocl->info.id, CL_DEVICE_GLOBAL_MEM_SIZE);
+  SM_TRY(sm_kept_limit(&ocl->kept, bytes, err));
   return create_queue(ocl, err);
 }
 
@@ -107,7 +97,7 @@ static void free_parts(const sm_device *device, sm_opencl_device *ocl) {
   if (ocl->queue) (void)ocl->cl.clReleaseCommandQueue(ocl->queue);
   if (ocl->context) (void)ocl->cl.clReleaseContext(ocl->context);
   sm_opencl_close(&ocl->cl);
-  sm_mutex_destroy(&ocl->memory_lock);
+  sm_kept_close(&ocl->kept);
   sm_mutex_destroy(&ocl->launching);
   sm_free(device->allocator, ocl, sizeof *ocl);
 }
@@ -135,10 +125,11 @@ static smelt_status open_opencl(sm_device *device, const char *argument, smelt_e
 
 static void close_opencl(sm_device *device) {
   sm_opencl_device *ocl = device->state;
-  if (sm_opencl_check(ocl, NULL) != SMELT_OK) ocl->queue = NULL, ocl->context = NULL, ocl->kept_bytes = 0;
-  if (ocl->queue) (void)ocl->cl.clFinish(ocl->queue);
-  sm_opencl_trim(device);
-  sm_vec_free(device->allocator, &ocl->kept);
+  if (sm_opencl_check(ocl, NULL) != SMELT_OK) ocl->queue = NULL, ocl->context = NULL;
+  if (ocl->queue) {
+    (void)ocl->cl.clFinish(ocl->queue);
+    sm_kept_trim(&ocl->kept);
+  }
   sm_code_cache_close(&ocl->maker.cache);
   free_parts(device, ocl);
 }

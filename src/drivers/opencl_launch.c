@@ -79,7 +79,7 @@ static smelt_status enqueue_or_trim(sm_device *device, launching *l, smelt_error
   cl_int code = enqueue(l);
   if (sm_opencl_lacks_memory(code)) {
     (void)ocl->cl.clFinish(ocl->queue);
-    sm_opencl_trim(device);
+    sm_kept_trim(&ocl->kept);
     code = enqueue(l);
   }
   sm_unlock(&ocl->launching);

@@ -4,8 +4,8 @@
  *
  * Kernel IR becomes OpenCL C 1.2 (codegen/c_family.h), which the device's own compiler
  * builds; binaries are kept in the cache on disk, under the identity of the kernel and of
- * the device. A tensor's memory is a cl_mem, freed ones are kept for reuse: since the queue
- * is in order, that needs no waiting. Launches are queued; downloads wait for them.
+ * the device. A tensor's memory is a cl_mem, freed ones are kept for reuse, as the queue is in
+ * order. Launches are queued; downloads wait for them.
  *
  * In a process forked from the one that opened it a device does not work, as its threads
  * are not there: everything fails with ERR_FORKED, and nothing is given back. */
@@ -15,12 +15,7 @@
 #include "base/thread.h"
 #include "drivers/opencl_library.h"
 #include "drivers/text_kernel.h"
-
-/* Freed memory. */
-typedef struct sm_opencl_block {
-  cl_mem memory;
-  size_t bytes;
-} sm_opencl_block;
+#include "rt/kept_memory.h"
 
 typedef struct sm_opencl_device {
   sm_opencl cl;
@@ -31,10 +26,8 @@ typedef struct sm_opencl_device {
   sm_profile profile;
   char options[80]; /* of the compiler */
   sm_kernel_maker maker;
-  sm_mutex launching;           /* a kernel's arguments belong to one launch at a time */
-  sm_mutex memory_lock;         /* guards: */
-  sm_vec(sm_opencl_block) kept; /* the oldest first */
-  size_t kept_bytes, most_kept;
+  sm_mutex launching; /* a kernel's arguments belong to one launch at a time */
+  sm_kept_memory kept;
 } sm_opencl_device;
 
 typedef struct sm_opencl_kernel {
@@ -53,8 +46,7 @@ smelt_status sm_opencl_upload(sm_device *device, void *data, size_t offset, cons
                               smelt_error *err);
 smelt_status sm_opencl_download(sm_device *device, const void *data, size_t offset, void *to, size_t bytes,
                                 smelt_error *err);
-/* Gives all that is kept back. */
-void sm_opencl_trim(sm_device *device);
+void sm_opencl_give_back(void *ocl, void *memory);
 
 /* --- Kernels (opencl_program.c) -------------------------------------------------------- */
 /* The entry `name` of OpenCL C, built. ERR_COMPILE with the

@@ -8,7 +8,8 @@
  * What a test sees of the driver (opening, arguments, memory, errors) is as with a
  * device; SIMULATED_CUDA=none is a machine without one, and memory is limited to
  * SIMULATED_CUDA_BYTES. NVIDIA's libraries compute in whatever floating-point environment they
- * are called in; these end the process if it is not the usual one. */
+ * are called in; these end the process if it is not the usual one. What a program calls again and
+ * again is counted in simulated_cuda_calls. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fenv.h>
@@ -36,6 +37,15 @@ static void check_environment(void) {
   if (fegetexcept() == 0 && fegetround() == FE_TONEAREST && tiny / 2 != 0) return;
   (void)fputs("the simulated CUDA was called in a floating-point environment of the host's\n", stderr);
   abort();
+}
+
+/* --- Calls that are counted --------------------------------------------------------------------- */
+
+EXPORT atomic_int simulated_cuda_calls;
+
+static void count_call(void) {
+  check_environment();
+  atomic_fetch_add(&simulated_cuda_calls, 1);
 }
 
 /* --- Devices ------------------------------------------------------------------------------ */
@@ -87,14 +97,16 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
   return (void)device, check_environment(), CUDA_SUCCESS;
 }
 CUresult cuCtxPushCurrent_v2(CUcontext c) {
-  check_environment();
+  count_call();
   return entered++, c == (void *)&context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 CUresult cuCtxPopCurrent_v2(CUcontext *out) {
+  count_call();
   return *out = (CUcontext)(void *)&context, entered-- > 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
 static CUresult check(CUstream s) {
+  count_call();
   return entered == 1 && s == (void *)&stream ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
@@ -111,9 +123,6 @@ static atomic_size_t used;
 
 CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *out, CUdevice device) {
   return (void)device, *out = (CUmemoryPool)(void *)&pool, CUDA_SUCCESS;
-}
-CUresult cuMemPoolSetAttribute(CUmemoryPool p, int which, void *value) {
-  return (void)p, (void)which, (void)value, CUDA_SUCCESS;
 }
 CUresult cuMemPoolTrimTo(CUmemoryPool p, size_t bytes) { return (void)p, (void)bytes, CUDA_SUCCESS; }
 

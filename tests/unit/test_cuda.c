@@ -4,6 +4,8 @@
  * memory, the ways in which arguments are passed. What it computes is the conformance
  * suite's. */
 #define _DEFAULT_SOURCE
+#include <dlfcn.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,6 +146,32 @@ TEST(the_float_environment_of_the_host_changes_nothing) {
   check_host_environments("cuda");
 }
 
+/* --- Launches ---------------------------------------------------------------------------------------- */
+
+/* exp(x + 1) once more, whose result takes the memory of the one before: a push, the launch and a pop. */
+TEST(a_launch_is_three_calls) {
+  simulate();
+#ifdef SIMULATED_CUDA
+  void *library = dlopen(SIMULATED_CUDA, RTLD_NOW);
+  CHECK(library != NULL);
+  const atomic_int *calls = dlsym(library, "simulated_cuda_calls");
+  CHECK(calls != NULL);
+  smelt_context *ctx = open_device("cuda");
+  smelt_tensor *x = smelt_ones(ctx, SMELT_F32, DIMS(16));
+  int before = 0;
+  for (int i = 0; i < 3; i++) {
+    smelt_tensor *y = smelt_exp(smelt_add(smelt_ref(x), 1));
+    CHECK_STATUS(smelt_eval((const smelt_tensor *[]){y}, 1, NULL), SMELT_OK);
+    smelt_drop(y);
+    if (i == 1) before = atomic_load(calls);
+  }
+  CHECK_I64(atomic_load(calls) - before, 3);
+  smelt_drop(x);
+  close_context(ctx);
+  (void)dlclose(library);
+#endif
+}
+
 /* --- Kernels ------------------------------------------------------------------------------------- */
 
 /* out[i] = s0 + … + s(n-1) + table[i % 2]: more words than there is room for by value, if n is large. */
@@ -235,7 +263,8 @@ TEST(groups_share_memory) {
   try_groups_on("cuda");
 }
 
-TEST_MAIN(CASE(groups_share_memory), CASE(missing_library), CASE(missing_device), CASE(missing_compiler),
-          CASE(described), CASE(memory_has_places), CASE(memory_runs_out), CASE(forked_processes_are_refused),
+TEST_MAIN(CASE(a_launch_is_three_calls), CASE(groups_share_memory), CASE(missing_library),
+          CASE(missing_device), CASE(missing_compiler), CASE(described), CASE(memory_has_places),
+          CASE(memory_runs_out), CASE(forked_processes_are_refused),
           CASE(the_float_environment_of_the_host_changes_nothing), CASE(words_by_value_and_in_memory),
           CASE(compilers_words_are_passed_on), CASE(texts_are_logged))

@@ -169,8 +169,9 @@ TEST(freed_memory_is_used_again) {
   CHECK(device.driver->alloc(&device, 1001) == a);
   device.driver->free(&device, a, 1001);
   device.driver->free(&device, b, 5000);
-  sm_opencl_trim(&device);
-  CHECK_I64(((const sm_opencl_device *)device.state)->kept_bytes, 0);
+  sm_opencl_device *ocl = device.state;
+  sm_kept_trim(&ocl->kept);
+  CHECK_I64(ocl->kept.bytes, 0);
   sm_device_close(&device);
 }
 
@@ -182,11 +183,11 @@ TEST(no_more_than_allowed_is_kept) {
   void *a[3];
   for (int i = 0; i < 3; i++) a[i] = device.driver->alloc(&device, 4096);
   for (int i = 0; i < 3; i++) device.driver->free(&device, a[i], 4096);
-  CHECK_I64(ocl->kept_bytes, 8192);
-  CHECK(ocl->kept.items[0].memory == a[1]);
+  CHECK_I64(ocl->kept.bytes, 8192);
+  CHECK(ocl->kept.blocks[0].data == a[1]);
   void *large = device.driver->alloc(&device, 20000);
   device.driver->free(&device, large, 20000);
-  CHECK_I64(ocl->kept_bytes, 0);
+  CHECK_I64(ocl->kept.bytes, 0);
   sm_device_close(&device);
 }
 
