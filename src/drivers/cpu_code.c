@@ -26,18 +26,27 @@ static bool fail_to_open_llvm(sm_cpu_device *cpu) {
   return sm_llvm_open(&cpu->llvm, cpu->llvm_file.data, &cpu->refusal) != SMELT_OK;
 }
 
+/* What code is generated from. */
+static smelt_status simplify(const sm_kir_kernel *ir, sm_kir_kernel *out, smelt_error *err) {
+  sm_kir_kernel primitive;
+  SM_TRY(sm_kir_expand(ir, &primitive, err));
+  smelt_status status = sm_kir_fold(&primitive, out, err);
+  sm_kir_free(&primitive);
+  return status;
+}
+
 static smelt_status generate(sm_device *device, const sm_kir_kernel *ir, sm_object *out, smelt_error *err) {
   sm_cpu_device *cpu = device->state;
-  sm_kir_kernel primitive;
+  sm_kir_kernel simple;
   sm_text text;
   bool wanted = sm_log_on(device->log, SM_LOG_SOURCE);
-  SM_TRY(sm_kir_expand(ir, &primitive, err));
+  SM_TRY(simplify(ir, &simple, err));
   sm_text_init(&text, device->allocator);
   smelt_status status =
-      sm_llvm_compile(&cpu->llvm, &primitive, cpu->level, device->allocator, out, wanted ? &text : NULL, err);
+      sm_llvm_compile(&cpu->llvm, &simple, cpu->level, device->allocator, out, wanted ? &text : NULL, err);
   if (wanted && status == SMELT_OK) sm_log_text(device->log, &text);
   else sm_text_free(&text);
-  sm_kir_free(&primitive);
+  sm_kir_free(&simple);
   return status;
 }
 

@@ -204,6 +204,9 @@ int32_t sm_kir_copy(sm_kir_kernel *k, const sm_kir_ins *ins, const int32_t *rena
  * by its steps, so that only primitives are left; all results keep their bits.
  * ERR_MEMORY, and `out` is then empty. */
 smelt_status sm_kir_expand(const sm_kir_kernel *in, sm_kir_kernel *out, smelt_error *err);
+/* kir_fold.c: makes `out` of `in` with what is known now computed now: kops of constants,
+ * and choices by them. Bits stay. ERR_MEMORY, and `out` is then empty. */
+smelt_status sm_kir_fold(const sm_kir_kernel *in, sm_kir_kernel *out, smelt_error *err);
 /* kir_hoist.c: makes `out` of `in` with what is the same in all rounds of loops
  * computed once, at the beginning. ERR_MEMORY, and `out` is then empty. */
 smelt_status sm_kir_hoist(const sm_kir_kernel *in, sm_kir_kernel *out, smelt_error *err);
