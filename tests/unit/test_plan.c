@@ -433,6 +433,33 @@ TEST(cuts_where_least_is_carried) {
   close_fixture(&f);
 }
 
+/* Two tensors of `small` elements are in hand after record 2, one of `large` after record 3. */
+static void check_cut(int64_t small, int64_t large, const char *sizes) {
+  static const sm_opcode tail[] = {SM_OP_EXP, SM_OP_TANH, SM_OP_LOG};
+  fixture f;
+  open_fixture(&f);
+  f.options.fusers = fast_fusers;
+  f.options.limits.max_ops = 4;
+  uint32_t source_value = source(&f, small), x = record(&f, SM_OP_EXP, &source_value, 1, small);
+  uint32_t root = record(&f, SM_OP_SQRT, &x, 1, small), tanh = record(&f, SM_OP_TANH, &x, 1, small);
+  x = record(&f, SM_OP_ADD, (uint32_t[]){root, tanh}, 2, large);
+  for (int i = 0; i < 3; i++) x = record(&f, tail[i], &x, 1, large);
+  keep(&f, x);
+  make(&f);
+  check_sizes(&f, sizes);
+  close_fixture(&f);
+}
+
+/* A kept plan serves all sizes of one order, so that no sum of them may count: the fewest of
+ * the largest size decide, however little larger that is. */
+TEST(cuts_by_the_order_of_sizes) {
+  check_cut(10, 100, "3 4");
+  check_cut(60, 100, "3 4");
+  check_cut(99, 100, "3 4");
+  check_cut(100, 100, "4 3");
+  check_cut(101, 100, "4 3");
+}
+
 /* What repeats is cut behind its last period, if the rest is too long for one kernel. */
 TEST(cuts_behind_the_last_period) {
   static const sm_opcode codes[] = {SM_OP_EXP, SM_OP_LOG, SM_OP_SQRT};
@@ -877,8 +904,9 @@ TEST_MAIN(CASE(a_chain_is_one_cluster), CASE(dead_records_are_not_planned), CASE
           CASE(clusters_never_wait_for_each_other), CASE(larger_tensors_come_first),
           CASE(saved_reads_come_next), CASE(anchors_grow_first), CASE(anchors_keep_the_limit),
           CASE(anchors_and_paths), CASE(wider_anchors_take_over), CASE(operation_limit),
-          CASE(cuts_where_least_is_carried), CASE(cuts_behind_the_last_period), CASE(cuts_what_repeats),
-          CASE(binding_limit), CASE(limits_hold_for_the_first_operation), CASE(an_operation_nobody_takes),
+          CASE(cuts_where_least_is_carried), CASE(cuts_by_the_order_of_sizes),
+          CASE(cuts_behind_the_last_period), CASE(cuts_what_repeats), CASE(binding_limit),
+          CASE(limits_hold_for_the_first_operation), CASE(an_operation_nobody_takes),
           CASE(a_value_is_bound_once), CASE(a_value_used_twice_is_refused_once),
           CASE(independent_expressions_join), CASE(other_shapes_do_not_join), CASE(joins_keep_the_limits),
           CASE(dependent_clusters_do_not_join), CASE(fusion_off), CASE(written_and_last_readers),
