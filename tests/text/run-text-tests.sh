@@ -4,7 +4,7 @@
 # run-text-tests.sh SMELT [--update]: the text of the lab's expression, exp(a*b + c), for every
 # target, beside what it was when somebody last read it (the files here). Shapes that share a
 # kernel share a file. With --update the files become what comes out: read the difference.
-# Ends with "N passed, N failed".
+# Contraction is counted too. Ends with "N passed, N failed".
 set -uo pipefail
 
 update=false
@@ -40,6 +40,21 @@ case_of msl-rows-by-1.txt msl 4,3 0
 case_of msl-rows-by-4.txt msl 64,64 0
 case_of cuda-rows-by-2.txt cuda 4,6 0
 case_of opencl-rows-by-2.txt opencl 4,6 0
+
+# A product is rounded before it is added, but in fast mode, whatever the target.
+contraction_of() { # contraction_of TARGET MODE EXPECTED
+  local problem='' actual
+  actual=$("$smelt" codegen 'a*b + c' --target "$1" --mode "$2" 2>"$errors" | grep -c 'fma')
+  [[ $actual -eq $3 ]] || problem="$actual lines with fma instead of $3"
+  [[ ! -s $errors ]] || problem=$(<"$errors")
+  verdict "codegen --target $1 --mode $2" "$problem"
+}
+
+for target in cuda hip opencl msl c; do
+  contraction_of $target strict 0
+  contraction_of $target default 0
+  contraction_of $target fast 1
+done
 
 printf '%d passed, %d failed\n' "$passed" "$failed"
 ((failed == 0))

@@ -245,5 +245,45 @@ static void try_metal(char *compiler) {
 TEST(metal_by_gcc) { try_metal((char[]){"g++"}); }
 TEST(metal_by_clang) { try_metal((char[]){"clang++"}); }
 
+/* --- Contraction ------------------------------------------------------------------------------------ */
+
+static void build_sum_of_product(sm_kir_kernel *k) {
+  smelt_error err;
+  sm_kir_init(k, &sm_malloc_allocator);
+  (void)snprintf(k->name, sizeof k->name, "sum_of_product");
+  for (int b = 0; b < 4; b++) sm_kir_add_buffer(k, SMELT_F32, b == 3);
+  int32_t begin = sm_kir_chunk_begin(k), i = sm_kir_for(k, begin, sm_kir_chunk_end(k), WIDTH), v[3];
+  for (int b = 0; b < 3; b++) v[b] = sm_kir_load(k, b, i, SM_KIR_NONE, WIDTH);
+  int32_t product = sm_kir_kop(k, SM_KOP_MUL, v[0], v[1], SM_KIR_NONE, SMELT_DTYPE_NONE);
+  int32_t sum = sm_kir_kop(k, SM_KOP_ADD, product, v[2], SM_KIR_NONE, SMELT_DTYPE_NONE);
+  sm_kir_store(k, 3, i, SM_KIR_NONE, sum);
+  sm_kir_end(k);
+  CHECK_OK(sm_kir_finish(k, &err), err);
+}
+
+/* Whether the compiler, told to contract, may do so in the text; without the lines that the
+ * filter deletes. */
+static bool may_contract(const text_files *f, const char *filter) {
+  char command[120];
+  run_compiler(
+      "sed '%s' %s | clang++ -ffp-contract=fast -x c++ -std=c++17 -w -Itests/text/metal -Isrc -S -emit-llvm "
+      "-o %s -",
+      filter, f->source, f->output);
+  (void)snprintf(command, sizeof command, "grep -q ' contract ' %s", f->output);
+  return system(command) == 0;
+}
+
+TEST(metal_forbids_contraction) {
+  sm_kir_kernel k;
+  if (!has_command("clang++")) TEST_SKIP("there is no clang++");
+  build_sum_of_product(&k);
+  text_files f = write_text(&k, &sm_dialect_msl, (sm_text_form){.group = 256}, ".cpp");
+  CHECK(!may_contract(&f, ""));
+  CHECK(may_contract(&f, "/^#pragma clang fp/d"));
+  remove_text(&f);
+  sm_kir_free(&k);
+}
+
 TEST_MAIN(CASE(operations_have_the_same_bits_in_c), CASE(loops_strides_locals_and_tables), CASE(cuda_by_nvcc),
-          CASE(cuda_by_nvrtc), CASE(opencl_by_clang), CASE(metal_by_gcc), CASE(metal_by_clang))
+          CASE(cuda_by_nvrtc), CASE(opencl_by_clang), CASE(metal_by_gcc), CASE(metal_by_clang),
+          CASE(metal_forbids_contraction))
