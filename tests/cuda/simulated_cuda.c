@@ -2,8 +2,8 @@
  *
  * A libcuda and a libnvrtc for machines that have neither: the functions of cuda.def on host
  * memory. "NVRTC" has g++ make a shared library of a text (cuda_words.h stands for the language);
- * its "cubin" is that library's path. Kernels run at once, thread by thread, and where threads
- * wait for each other in turns. One launch runs at a time.
+ * its "cubin" is that library with its size before it. Kernels run at once, thread by thread, and where
+ * threads wait for each other in turns. One launch runs at a time.
  *
  * What a test sees of the driver (opening, arguments, memory, errors) is as with a
  * device; SIMULATED_CUDA=none is a machine without one, and memory is limited to
@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "drivers/cuda_library.h"
@@ -161,9 +162,21 @@ CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUstream
 
 /* --- Kernels ------------------------------------------------------------------------------------------ */
 
+/* What is loaded has a file, for a moment. */
+static bool write_library(char path[], const void *image) {
+  uint64_t size;
+  int file = mkstemp(path);
+  FILE *to = file < 0 ? NULL : fdopen(file, "w");
+  if (!to) return false;
+  memcpy(&size, image, sizeof size);
+  bool written = fwrite((const char *)image + sizeof size, 1, size, to) == size;
+  return fclose(to) == 0 && written;
+}
+
 CUresult cuModuleLoadData(CUmodule *out, const void *image) {
-  *out = dlopen(image, RTLD_NOW | RTLD_LOCAL);
-  (void)unlink(image); /* it is read once: nothing keeps code here */
+  char path[] = "/tmp/simulated-cuda-XXXXXX";
+  *out = write_library(path, image) ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+  (void)unlink(path);
   return !*out ? CUDA_ERROR_INVALID_IMAGE : entered == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
@@ -295,14 +308,27 @@ nvrtcResult nvrtcGetProgramLogSize(nvrtcProgram program, size_t *size) {
 nvrtcResult nvrtcGetProgramLog(nvrtcProgram program, char *log) {
   return (void)program, (void)snprintf(log, 32, "g++ refuses it"), 0;
 }
-nvrtcResult nvrtcGetCUBINSize(nvrtcProgram program, size_t *size) {
-  return *size = strlen(program->library) + 1, 0;
+
+static uint64_t size_of(const char *path) {
+  struct stat st;
+  return stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
 }
+
+nvrtcResult nvrtcGetCUBINSize(nvrtcProgram program, size_t *size) {
+  return *size = sizeof(uint64_t) + size_of(program->library), 0;
+}
+
 nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char *code) {
-  return memcpy(code, program->library, strlen(program->library) + 1), 0;
+  uint64_t size = size_of(program->library);
+  FILE *from = fopen(program->library, "r");
+  if (!from) return 6;
+  memcpy(code, &size, sizeof size);
+  bool all = fread(code + sizeof size, 1, size, from) == size;
+  return fclose(from) == 0 && all ? 0 : 6;
 }
 
 nvrtcResult nvrtcDestroyProgram(nvrtcProgram *program) {
+  (void)unlink((*program)->library);
   free((void *)(uintptr_t)(*program)->text);
   free(*program);
   return 0;

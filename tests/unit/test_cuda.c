@@ -258,6 +258,11 @@ TEST(texts_are_logged) {
   close_context(ctx);
 }
 
+TEST(code_is_kept) {
+  simulate();
+  check_kept_on_disk("cuda");
+}
+
 TEST(groups_share_memory) {
   simulate();
   try_groups_on("cuda");
@@ -267,4 +272,4 @@ TEST_MAIN(CASE(a_launch_is_three_calls), CASE(groups_share_memory), CASE(missing
           CASE(missing_device), CASE(missing_compiler), CASE(described), CASE(memory_has_places),
           CASE(memory_runs_out), CASE(forked_processes_are_refused),
           CASE(the_float_environment_of_the_host_changes_nothing), CASE(words_by_value_and_in_memory),
-          CASE(compilers_words_are_passed_on), CASE(texts_are_logged))
+          CASE(compilers_words_are_passed_on), CASE(texts_are_logged), CASE(code_is_kept))

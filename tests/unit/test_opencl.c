@@ -22,17 +22,16 @@ static void open_or_skip(sm_device *device) {
   CHECK_OK(status, err);
 }
 
-/* A context on the device; the test is skipped where there is none. */
-static smelt_context *open_opencl(const char *log, void (*log_fn)(void *, const char *), void *user) {
+/* The test is skipped where there is no such device. */
+static void need_opencl(void) {
   sm_device device;
   open_or_skip(&device);
   sm_device_close(&device);
-  smelt_context_desc desc = SMELT_CONTEXT_DESC_INIT;
-  desc.device = "opencl";
-  desc.log = log;
-  desc.log_fn = log_fn;
-  desc.log_user = user;
-  return open_context_with(&desc);
+}
+
+static smelt_context *open_opencl(void) {
+  need_opencl();
+  return open_device("opencl");
 }
 
 /* exp(x + 1) of 1, 2, ... */
@@ -193,7 +192,7 @@ TEST(no_more_than_allowed_is_kept) {
 
 TEST(too_much_memory) {
   float y[4];
-  smelt_context *ctx = open_opencl(NULL, NULL, NULL);
+  smelt_context *ctx = open_opencl();
   smelt_tensor *huge = smelt_zeros(ctx, SMELT_F64, 2, (int64_t[]){1 << 28, 1 << 20});
   CHECK_STATUS(smelt_eval((const smelt_tensor *[]){huge}, 1, NULL), SMELT_ERR_MEMORY);
   check_poison(huge, SMELT_ERR_MEMORY, "out of memory");
@@ -206,7 +205,7 @@ TEST(too_much_memory) {
 /* PoCL brings an LLVM of its own. */
 TEST(beside_the_cpu) {
   float near[100], far[100];
-  smelt_context *ctx = open_opencl(NULL, NULL, NULL), *cpu = open_device("cpu");
+  smelt_context *ctx = open_opencl(), *cpu = open_device("cpu");
   for (int n = 98; n <= 100; n++) {
     compute(cpu, near, n);
     compute(ctx, far, n);
@@ -217,39 +216,19 @@ TEST(beside_the_cpu) {
 }
 
 TEST(after_a_fork) {
-  smelt_context *ctx = open_opencl(NULL, NULL, NULL);
+  smelt_context *ctx = open_opencl();
   check_fork(ctx);
   close_context(ctx);
 }
 
 TEST(the_float_environment_of_the_host_changes_nothing) {
-  sm_device device;
-  open_or_skip(&device);
-  sm_device_close(&device);
+  need_opencl();
   check_host_environments("opencl");
 }
 
-static void count_cached(void *user, const char *line) {
-  *(int *)user += strstr(line, "from the cache") != NULL;
-}
-
 TEST(binaries_are_kept) {
-  char folder[] = "/tmp/smelt-opencl-XXXXXX", command[100];
-  float first[8], second[8];
-  int cached = 0;
-  CHECK(mkdtemp(folder) != NULL);
-  CHECK_I64(setenv("SMELT_CACHE_DIR", folder, 1), 0);
-  smelt_context *ctx = open_opencl("compile", count_cached, &cached);
-  compute(ctx, first, 8);
-  close_context(ctx);
-  CHECK_I64(cached, 0);
-  ctx = open_opencl("compile", count_cached, &cached);
-  compute(ctx, second, 8);
-  close_context(ctx);
-  CHECK_I64(cached, 1);
-  for (int i = 0; i < 8; i++) CHECK_F64(second[i], first[i]);
-  (void)snprintf(command, sizeof command, "rm -r %s", folder);
-  CHECK_I64(system(command), 0);
+  need_opencl();
+  check_kept_on_disk("opencl");
 }
 
 TEST(groups_share_memory) { try_groups_on("opencl"); }
