@@ -147,14 +147,14 @@ SMELT_API SMELT_GIVES SMELT_TAKES(1, 2)
 smelt_tensor *smelt_pow(smelt_tensor *x, smelt_tensor *y);
 #define smelt_pow(x, y) smelt__apply2(smelt_pow, x, y)
 
-/* The larger; NaN propagates.
+/* The larger, y of equal ones (-0.0 equals 0.0); NaN propagates.
  * x, y: number, tensor or scalar.
  * Result: promoted dtype, shapes broadcast. */
 SMELT_API SMELT_GIVES SMELT_TAKES(1, 2)
 smelt_tensor *smelt_maximum(smelt_tensor *x, smelt_tensor *y);
 #define smelt_maximum(x, y) smelt__apply2(smelt_maximum, x, y)
 
-/* The smaller; NaN propagates.
+/* The smaller, y of equal ones (-0.0 equals 0.0); NaN propagates.
  * x, y: number, tensor or scalar.
  * Result: promoted dtype, shapes broadcast. */
 SMELT_API SMELT_GIVES SMELT_TAKES(1, 2)

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "code_on_disk.h"
 #include "device_fixture.h"
 #include "drivers/cuda_state.h"
 #include "drivers/drivers.h"

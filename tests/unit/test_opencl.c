@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "code_on_disk.h"
 #include "device_fixture.h"
 #include "drivers/drivers.h"
 #include "drivers/opencl_state.h"

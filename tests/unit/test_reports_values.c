@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Public reports of wrong values after fusion, as far as elementwise work goes
- * (reports.h): B008 B009 B023 B024 B025 B027 B028 B031 B032 B041. */
+ * (reports.h): B008 B009 B013 B023 B024 B025 B027 B028 B031 B032 B041 B052 B076 B080. */
 #define _POSIX_C_SOURCE 200809L
 #include "reports.h"
 
@@ -45,6 +45,27 @@ static const report values[] = {
     {"B041: transposed, reshaped, multiplied",
      "x = input i32[2,4] iota\nt = permute_dims(x)\nr = reshape(t, shape=[2,2,2])\ny = multiply(r, 2)\n"
      "expect y i32[2,2,2] {0, 8, 2, 10, 4, 12, 6, 14}\n"},
+    {"B013: a narrow result beside a wide one",
+     "x = full(0.03, dtype=f16, shape=[1,8,32,32])\nm = zeros(dtype=f16, shape=[1,8,1,1])\n"
+     "v = ones(dtype=f16, shape=[1,8,1,1])\nw = add(v, 1e-5)\nr = sqrt(w)\na = subtract(&x, &m)\n"
+     "b = divide(a, &r)\nc = subtract(x, m)\nd = divide(c, &r)\ny = add(b, d)\n"
+     "expect y f16[1,8,32,32] fill 0.06 ulp 2\nexpect r f16[1,8,1,1] fill 1\n"},
+    {"B052: a double diamond through reductions",
+     "A = full(10.0, dtype=f32, shape=[16,16])\nB = full(20.0, dtype=f32, shape=[16,16])\n"
+     "u = ones(dtype=f32, shape=[16])\nv = full(2.0, dtype=f32, shape=[16])\na = subtract(A, &v)\n"
+     "b = subtract(B, &u)\nr0 = sum(a, axis=1)\nr1 = sum(b, axis=1)\np = multiply(r0, u)\n"
+     "q = multiply(r1, v)\nexpect p f32[16] fill 128\nexpect q f32[16] fill 608\n"},
+    {"B076: both operands are one tensor that is given up",
+     "x = input f32[2,4] {1, 1, 1, 1, 3, -3, 3, -3}\nn = rms_norm(&x, axis=-1, eps=0.0)\ny = multiply(n, x)\n"
+     "expect y {1, 1, 1, 1, 3, 3, 3, 3}\n"},
+    {"B076: one of two is given up",
+     "x = input f32[2,4] {1, 1, 1, 1, 3, -3, 3, -3}\nw = input f32[2,4] iota\n"
+     "n = rms_norm(x, axis=-1, eps=0.0)\ny = multiply(n, &w)\nexpect y {0, 1, 2, 3, 4, -5, 6, -7}\n"
+     "expect w iota\nz = input f32[2,4] {1, 1, 1, 1, 3, -3, 3, -3}\nm = rms_norm(&z, axis=-1, eps=0.0)\n"
+     "q = multiply(m, w)\nexpect q {0, 1, 2, 3, 4, -5, 6, -7}\nexpect z {1, 1, 1, 1, 3, -3, 3, -3}\n"},
+    {"B080: an axis of length 1 of bools that were put together",
+     "f = zeros(dtype=bool, shape=[1,1])\nt = ones(dtype=bool, shape=[1,1])\nb = concat(&f, t, f, axis=1)\n"
+     "n = not_equal(b, false)\ny = all(n, axis=0)\nexpect y bool[3] {false, true, false}\n"},
 };
 
 TEST(wrong_values_after_fusion) { RUN(values); }
