@@ -8,7 +8,6 @@
 #include "plan/plan.h"
 
 /* NULL if nobody asks. Kernels are added in the plan's order, as they run. */
-sm_note *sm_explain_plan(sm_explainer *explainer, const sm_segment *segment, const sm_plan *plan,
-                         const sm_limits *limits);
+sm_note *sm_explain_plan(sm_explainer *explainer, const sm_segment *segment, const sm_plan *plan);
 
 #endif

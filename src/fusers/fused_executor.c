@@ -191,8 +191,8 @@ static void release_dying(sm_job *job, const sm_cluster *done) {
 }
 
 static void run_plan(sm_fused_executor *e, sm_job *job, fused_plan *plan) {
-  sm_report_plan(&e->env, job->segment, &plan->plan, &e->options.limits);
-  job->note = sm_explain_plan(e->explainer, job->segment, &plan->plan, &e->options.limits);
+  sm_report_plan(&e->env, job->segment, &plan->plan);
+  job->note = sm_explain_plan(e->explainer, job->segment, &plan->plan);
   for (int i = 0; i < plan->plan.n_clusters; i++) {
     const sm_cluster *cluster = &plan->plan.clusters[i];
     if (job->note) sm_note_kernel(job->note, cluster->fuser ? cluster->fuser->name : "none", cluster->n_ops);

@@ -9,16 +9,15 @@ static uint64_t result_of(const sm_segment *segment, uint32_t op) {
   return segment->values.items[segment->ops.items[op].out].id;
 }
 
-static void report_refusal(const sm_launch_env *env, const sm_segment *segment, const sm_refusal *refusal,
-                           const sm_limits *limits) {
+static void report_refusal(const sm_launch_env *env, const sm_segment *segment, const sm_refusal *refusal) {
   sm_tell(env->log, apart, .producer = result_of(segment, refusal->producer),
           .consumer = result_of(segment, refusal->consumer), .reason = sm_reason_code(refusal->reason),
           .meaning = sm_reason_sentence(refusal->reason), .bindings = refusal->bindings,
-          .limit = refusal->bindings ? limits->max_bindings : 0);
+          .limit = refusal->limit);
   if (!sm_log_on(env->log, SM_LOG_REFUSE)) return;
   sm_text text;
   sm_text_init(&text, env->device->allocator);
-  sm_plan_print_refusal(&text, segment, refusal, limits);
+  sm_plan_print_refusal(&text, segment, refusal);
   sm_log_text(env->log, &text);
 }
 
@@ -30,9 +29,8 @@ static void log_picture(const sm_launch_env *env, const sm_segment *segment, con
   sm_log_text(env->log, &text);
 }
 
-void sm_report_plan(const sm_launch_env *env, const sm_segment *segment, const sm_plan *plan,
-                    const sm_limits *limits) {
-  for (int i = 0; i < plan->n_refusals; i++) report_refusal(env, segment, &plan->refusals[i], limits);
+void sm_report_plan(const sm_launch_env *env, const sm_segment *segment, const sm_plan *plan) {
+  for (int i = 0; i < plan->n_refusals; i++) report_refusal(env, segment, &plan->refusals[i]);
   log_picture(env, segment, plan);
 }
 

@@ -8,8 +8,7 @@
 #include "plan/plan.h"
 
 /* Why records are apart, and the plan's picture. */
-void sm_report_plan(const sm_launch_env *env, const sm_segment *segment, const sm_plan *plan,
-                    const sm_limits *limits);
+void sm_report_plan(const sm_launch_env *env, const sm_segment *segment, const sm_plan *plan);
 
 /* One of its clusters. */
 void sm_report_block(const sm_launch_env *env, const sm_segment *segment, const sm_cluster *cluster);

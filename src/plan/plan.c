@@ -121,7 +121,9 @@ static sm_fit try_merge(sm_search *s, uint32_t a, uint32_t b) {
 }
 
 void sm_search_refuse(sm_search *s, uint32_t producer, uint32_t consumer, sm_fit fit) {
-  s->plan->refusals[s->plan->n_refusals++] = (sm_refusal){producer, consumer, fit.reason, fit.bindings};
+  int limit = fit.bindings ? s->options->limits.max_bindings : 0;
+  s->plan->refusals[s->plan->n_refusals++] =
+      (sm_refusal){producer, consumer, fit.reason, fit.bindings, limit};
 }
 
 /* Refusals whose records came together by other edges. */

@@ -38,7 +38,7 @@ typedef struct sm_cluster {
 typedef struct sm_refusal {
   uint32_t producer, consumer;
   sm_reason reason;
-  int bindings;
+  int bindings, limit; /* where buffers were counted: how many, of how many; 0 */
 } sm_refusal;
 
 typedef struct sm_plan {
@@ -87,7 +87,6 @@ void sm_plan_print_dot(sm_text *text, const sm_segment *segment, const sm_plan *
 /* "[block] 3 op(s): NumericFloat(F32, Mul), NumericFloat(F32, Add), Float(F32, Exp)" */
 void sm_plan_print_block(sm_text *text, const sm_segment *segment, const sm_cluster *cluster);
 /* "[refuse] Float(F32, Exp) after NumericFloat(F32, Add): bindings (...) est_bindings=29/28" */
-void sm_plan_print_refusal(sm_text *text, const sm_segment *segment, const sm_refusal *refusal,
-                           const sm_limits *limits);
+void sm_plan_print_refusal(sm_text *text, const sm_segment *segment, const sm_refusal *refusal);
 
 #endif

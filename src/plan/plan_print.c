@@ -59,12 +59,11 @@ void sm_plan_print_block(sm_text *text, const sm_segment *segment, const sm_clus
   print_ops(text, segment, cluster);
 }
 
-void sm_plan_print_refusal(sm_text *text, const sm_segment *segment, const sm_refusal *refusal,
-                           const sm_limits *limits) {
+void sm_plan_print_refusal(sm_text *text, const sm_segment *segment, const sm_refusal *refusal) {
   sm_text_add(text, "[refuse] ");
   sm_op_print_log_name(text, segment, &segment->ops.items[refusal->consumer]);
   sm_text_add(text, " after ");
   sm_op_print_log_name(text, segment, &segment->ops.items[refusal->producer]);
   sm_text_addf(text, ": %s (%s)", sm_reason_code(refusal->reason), sm_reason_sentence(refusal->reason));
-  if (refusal->bindings) sm_text_addf(text, " est_bindings=%d/%d", refusal->bindings, limits->max_bindings);
+  if (refusal->bindings) sm_text_addf(text, " est_bindings=%d/%d", refusal->bindings, refusal->limit);
 }

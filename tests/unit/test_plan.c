@@ -706,7 +706,7 @@ TEST(texts) {
   sm_plan_print_block(&text, &f.seg, &f.plan.clusters[0]);
   CHECK_STR(text.data, "[block] 1 op(s): NumericFloat(F32, Add)");
   sm_text_clear(&text);
-  sm_plan_print_refusal(&text, &f.seg, &f.plan.refusals[0], &f.options.limits);
+  sm_plan_print_refusal(&text, &f.seg, &f.plan.refusals[0]);
   CHECK_STR(text.data,
             "[refuse] NumericFloat(F32, Mul) after NumericFloat(F32, Add): "
             "bindings (binding limit of the device) est_bindings=5/4");
