@@ -161,11 +161,15 @@ static bool is_whole(const sm_reduce_form *form, const sm_reduce_extents *extent
   return groups && extents->reduced % round == 0 && sm_reduce_work_items(form, extents) % form->abreast == 0;
 }
 
+static bool runs_teams(const sm_profile *profile) {
+  return profile->shared_bytes && profile->max_group >= SM_TREE_LANES;
+}
+
 static bool is_worth_team(const sm_reduce_form *form, const sm_reduce_extents *extents,
                           const sm_profile *profile) {
   bool combines = form->stage == SM_REDUCE_COMBINE;
   int64_t least = combines ? LEAST_PARTIALS : LEAST_ELEMENTS;
-  return profile->shared_bytes && (combines ? groups_of(form, extents) : extents->reduced) >= least;
+  return runs_teams(profile) && (combines ? groups_of(form, extents) : extents->reduced) >= least;
 }
 
 /* All elements of a round, if those of four bytes fit. */
@@ -191,6 +195,7 @@ static void choose_team(sm_reduce_form *form, const sm_reduce_extents *extents, 
   int most = profile->max_group < TEAM_THREADS ? profile->max_group : TEAM_THREADS;
   uint32_t room = profile->shared_bytes < TEAM_BYTES ? profile->shared_bytes : TEAM_BYTES;
   if (form->columns) form->abreast = 1 << log2_above(strips < MOST_STRIPS ? strips : MOST_STRIPS);
+  while (form->abreast * threads_of_one(form) > most) form->abreast /= 2;
   int n = size_team(form, needed, items, most);
   form->levels = log2_above(needed + 1);
   for (set_round(form, n, most); shared_bytes(form, bytes) > room; set_round(form, n, most)) {
@@ -200,6 +205,7 @@ static void choose_team(sm_reduce_form *form, const sm_reduce_extents *extents, 
   form->one_leaf = needed <= n;
   form->whole_blocks = form->stage != SM_REDUCE_COMBINE && is_whole(form, extents, n);
   form->whole_pieces = true;
+  form->aligned = form->columns || extents->reduced % form->vector == 0;
   form->keep = choose_team_keep(form, profile);
 }
 
@@ -244,7 +250,7 @@ static bool are_few_teams(const sm_reduce_extents *extents, int passes) {
 }
 
 bool sm_reduce_wants_stages(const sm_reduce_extents *extents, int passes, const sm_profile *profile) {
-  if (profile->shared_bytes)
+  if (runs_teams(profile))
     return are_few_teams(extents, passes) &&
            extents->outer * extents->reduced * extents->inner > MANY_ELEMENTS;
   int64_t items = extents->outer * round_up(extents->inner, MAX_STRIP);

@@ -275,9 +275,25 @@ static void emit_resumed(void *user, sm_kir_kernel *k, const sm_reduce_place *at
 
 /* --- The kernel ------------------------------------------------------------------------------ */
 
-static void declare_arguments(const sm_trace *trace, sm_kir_kernel *k) {
-  for (size_t i = 0; i < trace->inputs.len; i++) sm_kir_add_buffer(k, trace->inputs.items[i].dtype, false);
-  for (size_t i = 0; i < trace->outputs.len; i++) sm_kir_add_buffer(k, trace->outputs.items[i].dtype, true);
+bool sm_reduce_aligns(const sm_reduce_form *form, const sm_reduce_input *input) {
+  int lanes = form->columns ? SM_INNER : SM_REDUCED;
+  bool aligned = form->threads && input->strides[lanes] == 1 && input->first % form->vector == 0;
+  for (int axis = 0; axis < SM_REDUCE_AXES; axis++)
+    aligned = aligned && (axis == lanes || input->strides[axis] % form->vector == 0);
+  return aligned;
+}
+
+static void declare_buffer(sm_kir_kernel *k, smelt_dtype dtype, bool written, bool aligned) {
+  int buffer = sm_kir_add_buffer(k, dtype, written);
+  if (aligned) sm_kir_align_buffer(k, buffer);
+}
+
+static void declare_arguments(const emitter *e, sm_kir_kernel *k) {
+  const sm_trace *trace = e->trace;
+  for (size_t i = 0; i < trace->inputs.len; i++)
+    declare_buffer(k, trace->inputs.items[i].dtype, false, sm_reduce_aligns(e->form, &e->inputs[i]));
+  for (size_t i = 0; i < trace->outputs.len; i++)
+    declare_buffer(k, trace->outputs.items[i].dtype, true, e->form->aligned);
   for (size_t i = 0; i < trace->scalars.len; i++) sm_kir_add_scalar(k, trace->scalars.items[i].dtype);
   for (size_t i = 0; i < SM_REDUCE_INPUT_SIZES * trace->inputs.len; i++) (void)sm_kir_add_size(k);
 }
@@ -327,7 +343,7 @@ smelt_status sm_reduce_trace_kernel(const sm_trace *trace, const sm_reduce_input
   sm_arena_init(&arena, allocator);
   emitter e = {.trace = trace, .form = form, .inputs = inputs, .kernel = out, .arena = &arena};
   sm_reduce_body body = {&e, emit_elements, emit_results, emit_resumed, add_scratch};
-  declare_arguments(trace, out);
+  declare_arguments(&e, out);
   e.failed = !allocate(&e);
   if (!e.failed) sm_reduce_kernel(out, tasks, n_tasks, form, &body);
   sm_arena_free(&arena);

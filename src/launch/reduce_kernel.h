@@ -8,7 +8,8 @@
  * says that it fits there.
  *
  * Of every input a kernel knows the class of its strides along the three axes (0, 1 or
- * other) and whether it begins at its first element; strides and places are arguments. */
+ * other), whether it begins at its first element and where vectors of it may lie; strides and places are
+ * arguments. */
 #ifndef SM_LAUNCH_REDUCE_KERNEL_H
 #define SM_LAUNCH_REDUCE_KERNEL_H
 
@@ -25,6 +26,9 @@ enum { SM_REDUCE_INPUT_SIZES = SM_REDUCE_AXES + 1 };
 
 /* The skeleton's tasks of a trace; how many there are. */
 int sm_reduce_trace_tasks(const sm_trace *trace, sm_reduce_task tasks[SM_REDUCE_TASKS]);
+
+/* Whether vectors of an input's elements begin at multiples of their width, in a team's form. */
+bool sm_reduce_aligns(const sm_reduce_form *form, const sm_reduce_input *input);
 
 /* Makes the kernel, not verified yet, the caller's to free also on failure. Buffers are the
  * trace's inputs and outputs, then the skeleton's. ERR_MEMORY. */

@@ -98,6 +98,8 @@ static sm_part_buffers add_partials(const sm_reduce_state *s, int t) {
   bool written = s->form->stage == SM_REDUCE_PARTIAL;
   sm_part_buffers b = {sm_kir_add_buffer(s->k, s->all[t].dtype, written), -1};
   if (sm_reduction_gives_index(s->all[t].reduction)) b.index = sm_kir_add_buffer(s->k, SMELT_I64, written);
+  if (s->form->threads) sm_kir_align_buffer(s->k, b.value);
+  if (s->form->threads && b.index >= 0) sm_kir_align_buffer(s->k, b.index);
   return b;
 }
 
@@ -133,6 +135,7 @@ void sm_reduce_kernel(sm_kir_kernel *k, const sm_reduce_task *tasks, int n_tasks
   sm_reduce_state s = {
       .k = k, .all = tasks, .n_all = n_tasks, .form = form, .body = body, .memory = &of_tasks};
   k->threads = form->threads;
+  k->grain = form->threads ? form->abreast : 0;
   if (form->stage != SM_REDUCE_WHOLE) add_buffers(&s);
   add_scratch(&s);
   s.reduced = add_size(&s);

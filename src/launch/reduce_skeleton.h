@@ -88,6 +88,8 @@ typedef struct sm_reduce_form {
   int keep;                        /* elements of an item, or a team's items, that fit into scratch memory;
                                       0: they do not */
   bool streaming;                  /* elements that are written bypass the caches */
+  bool aligned;                    /* teams: vectors of what is written per element begin at multiples of
+                                      their width */
   bool whole_blocks, whole_pieces; /* no block, or round of a team, lacks an element; columns are a
                                       multiple of `width` */
 } sm_reduce_form;

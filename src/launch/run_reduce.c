@@ -158,11 +158,12 @@ _Static_assert(sizeof(sm_reduce_form) == 16 * sizeof(int), "what is added to a f
 /* All that enters the kernel of a stage, but for the trace. */
 static bool key_of(const run *r, int stage, sm_layout_class *out) {
   const sm_reduce_form *f = &r->forms[stage];
-  const int fields[] = {(int)f->stage, f->passes,       f->pass,         f->columns, f->width,   f->vector,
-                        f->strip,      f->levels,       f->group,        f->keep,    f->side,    f->one_leaf,
-                        f->streaming,  f->whole_blocks, f->whole_pieces, f->threads, f->abreast, f->parts};
+  const int fields[] = {(int)f->stage, f->passes,   f->pass,      f->columns,      f->width,
+                        f->vector,     f->strip,    f->levels,    f->group,        f->keep,
+                        f->side,       f->one_leaf, f->streaming, f->whole_blocks, f->whole_pieces,
+                        f->threads,    f->abreast,  f->parts,     f->aligned};
   size_t n_in = r->trace->inputs.len;
-  out->len = sizeof fields + n_in * (SM_REDUCE_AXES + 1);
+  out->len = sizeof fields + n_in * (SM_REDUCE_AXES + 2);
   out->bytes = sm_arena_alloc(r->env->scratch, out->len);
   if (!out->bytes) return false;
   memcpy(out->bytes, fields, sizeof fields);
@@ -170,6 +171,7 @@ static bool key_of(const run *r, int stage, sm_layout_class *out) {
   for (size_t i = 0; i < n_in; i++) {
     for (int axis = 0; axis < SM_REDUCE_AXES; axis++) *to++ = sm_stride_class_of(r->inputs[i].strides[axis]);
     *to++ = r->inputs[i].first != 0;
+    *to++ = sm_reduce_aligns(f, &r->inputs[i]);
   }
   return true;
 }
