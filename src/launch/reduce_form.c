@@ -162,7 +162,7 @@ static bool is_whole(const sm_reduce_form *form, const sm_reduce_extents *extent
 }
 
 static bool runs_teams(const sm_profile *profile) {
-  return profile->shared_bytes && profile->max_group >= SM_TREE_LANES;
+  return profile->shared_bytes >= TEAM_BYTES && profile->max_group >= SM_TREE_LANES;
 }
 
 static bool is_worth_team(const sm_reduce_form *form, const sm_reduce_extents *extents,
@@ -186,22 +186,26 @@ static void choose_team_vector(sm_reduce_form *form, const sm_reduce_extents *ex
   if (form->columns) form->width = form->strip = form->vector;
 }
 
+/* Until its parts fit. A single strip of single columns always does. */
+static int fit_team(sm_reduce_form *form, int n, int bytes, int most) {
+  for (set_round(form, n, most); shared_bytes(form, bytes) > TEAM_BYTES; set_round(form, n, most)) {
+    if (form->abreast > 1) form->abreast /= 2;
+    else if (n > 1) n /= 2;
+    else form->width = form->strip = form->vector /= 2;
+  }
+  return n;
+}
+
 /* All that a team's form has. */
 static void choose_team(sm_reduce_form *form, const sm_reduce_extents *extents, int bytes, int vector,
                         const sm_profile *profile) {
+  int most = profile->max_group < TEAM_THREADS ? profile->max_group : TEAM_THREADS;
   choose_team_vector(form, extents, vector);
   int64_t strips = extents->inner / form->strip, needed = count_needed(form, extents);
-  int64_t items = sm_reduce_work_items(form, extents);
-  int most = profile->max_group < TEAM_THREADS ? profile->max_group : TEAM_THREADS;
-  uint32_t room = profile->shared_bytes < TEAM_BYTES ? profile->shared_bytes : TEAM_BYTES;
   if (form->columns) form->abreast = 1 << log2_above(strips < MOST_STRIPS ? strips : MOST_STRIPS);
   while (form->abreast * threads_of_one(form) > most) form->abreast /= 2;
-  int n = size_team(form, needed, items, most);
   form->levels = log2_above(needed + 1);
-  for (set_round(form, n, most); shared_bytes(form, bytes) > room; set_round(form, n, most)) {
-    if (form->abreast > 1) form->abreast /= 2;
-    else n /= 2;
-  }
+  int n = fit_team(form, size_team(form, needed, sm_reduce_work_items(form, extents), most), bytes, most);
   form->one_leaf = needed <= n;
   form->whole_blocks = form->stage != SM_REDUCE_COMBINE && is_whole(form, extents, n);
   form->whole_pieces = true;

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The skeleton of reductions for groups of threads, by brute force (reduce_problems.h). */
+#include "reduce_problems.h"
+
+static const sm_profile
+    teams = {.name = "teams", .vector_bytes = 16, .plane = 32, .max_group = 256, .shared_bytes = 48 * 1024},
+    small_teams = {
+        .name = "small teams", .vector_bytes = 4, .plane = 16, .max_group = 64, .shared_bytes = 16 * 1024};
+
+static void check_problem(problem *p) {
+  open_problem(p);
+  profile = &teams;
+  check_stages(p, (runner){0});
+  profile = &small_teams;
+  check_stages(p, (runner){0});
+  close_problem(p);
+}
+
+TEST(rows) { rows_by(check_problem); }
+TEST(columns) { columns_by(check_problem); }
+TEST(many_columns) { many_columns_by(check_problem); }
+TEST(long_ones) { long_ones_by(check_problem); }
+TEST(one_task_alone) { one_task_alone_by(check_problem); }
+TEST(work_before_and_after) { work_before_and_after_by(check_problem); }
+TEST(nothing_to_do) { nothing_to_do_by(check_problem); }
+
+/* Parts of so many groups as no elements are there for. */
+static problem open_parts(int64_t groups) {
+  problem p = all_tasks(SMELT_F32, 1, (int64_t)SM_TREE_BLOCK * 64 * groups, 1);
+  add_buffer(&p, 0, SMELT_F32);
+  for (int t = 0; t < p.n; t++) add_buffer(&p, 1, result_dtype(&p, t));
+  for (int t = 0; t < p.n; t++) {
+    add_buffer(&p, groups, SMELT_F32);
+    float *values = p.buffers[p.n_buffers - 1].data;
+    for (int64_t g = 0; g < groups; g++) values[g] = (float)below(1 << 20) / (1 << 18) - 2;
+    if (!gives_index(&p, t)) continue;
+    add_buffer(&p, groups, SMELT_I64);
+    int64_t *indices = p.buffers[p.n_buffers - 1].data;
+    for (int64_t g = 0; g < groups; g++) indices[g] = g * 20000;
+  }
+  return p;
+}
+
+/* By teams as by single threads. */
+TEST(combining_many) {
+  static const int64_t groups[] = {9, 64, 255, 1024, 1500};
+  static const sm_profile *const profiles[] = {&processor, &teams, &small_teams};
+  int64_t results[3][SM_REDUCE_TASKS] = {{0}};
+  for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
+    problem p = open_parts(groups[i]);
+    for (int by = 0; by < 3; by++) {
+      profile = profiles[by];
+      run_stage(&p, SM_REDUCE_COMBINE, (runner){0});
+      for (int t = 0; t < p.n; t++) memcpy(&results[by][t], p.buffers[1 + t].data, p.buffers[1 + t].bytes);
+      CHECK(memcmp(results[by], results[0], sizeof results[0]) == 0);
+    }
+    close_problem(&p);
+  }
+}
+
+/* Where there are no GPUs the device is a processor, which would have a thread for each result. */
+TEST(teams_on_a_device) {
+  static const sm_log no_log = {.enabled = 0};
+  static const sm_reduce_extents extents[] = {{3, 20001, 1}, {2, 1030, 6}};
+  smelt_error err;
+  sm_device device;
+  if (sm_device_open(&device, "opencl", sm_drivers, &sm_malloc_allocator, &no_log, &err) != SMELT_OK)
+    TEST_SKIP(err.text);
+  sm_profile own = *device.profile;
+  own.shared_bytes = 32 * 1024;
+  profile = &own;
+  for (size_t i = 0; i < sizeof extents / sizeof extents[0]; i++) {
+    problem p = {.extents = extents[i], .dtype = SMELT_F32};
+    add_task(&p, SM_REDUCTION_SUM);
+    add_task(&p, SM_REDUCTION_ARGMAX);
+    open_problem(&p);
+    check_stages(&p, (runner){.device = &device});
+    close_problem(&p);
+  }
+  sm_device_close(&device);
+}
+
+/* What is read at once on a large device: rows by a team each, columns by several teams. */
+TEST(forms_of_teams) {
+  problem p = all_tasks(SMELT_F32, 4096, 4096, 1);
+  p.n = 1;
+  profile = &teams;
+  sm_reduce_form f = sm_reduce_choose(p.tasks, 1, 1, 0, &p.extents, SM_REDUCE_WHOLE, profile);
+  CHECK(f.threads == 64 && f.abreast == 1 && f.one_leaf && f.whole_blocks && f.vector == 4);
+  CHECK(!sm_reduce_wants_stages(&p.extents, 1, profile));
+  p.extents = (sm_reduce_extents){1, 4096, 4096};
+  CHECK(sm_reduce_wants_stages(&p.extents, 1, profile));
+  f = sm_reduce_choose(p.tasks, 1, 1, 0, &p.extents, SM_REDUCE_PARTIAL, profile);
+  CHECK(f.threads == 256 && f.abreast == 16 && f.one_leaf && f.vector == 4);
+  CHECK_I64(sm_reduce_work_items(&f, &p.extents) / f.abreast, 1024);
+  p.extents = (sm_reduce_extents){1 << 20, 8, 1};
+  f = sm_reduce_choose(p.tasks, 1, 1, 0, &p.extents, SM_REDUCE_WHOLE, profile);
+  CHECK_I64(f.threads, 0);
+}
+
+/* Teams fit the device whatever the extents are. */
+TEST(sizes_of_teams) {
+  for (int round = 0; round < 2000; round++) {
+    problem p = all_tasks(dtypes[below(DTYPES)], 1 + below(5), below((int64_t)1 << below(31)),
+                          1 + below((int64_t)1 << below(14)));
+    profile = below(2) ? &teams : &small_teams;
+    sm_reduce_form f = sm_reduce_choose(p.tasks, p.n, 1, 0, &p.extents, (sm_reduce_stage)below(3), profile);
+    if (f.threads == 0) continue;
+    CHECK(f.threads <= profile->max_group && f.threads % f.abreast == 0 && (f.parts & (f.parts - 1)) == 0);
+    CHECK(!f.columns || p.extents.inner % f.vector == 0);
+    int64_t bytes = 0;
+    for (int t = 0; t < p.n; t++) bytes += (int64_t)smelt_dtype_size(p.dtype) + (gives_index(&p, t) ? 8 : 0);
+    CHECK(bytes * (f.parts + (f.one_leaf ? 0 : f.levels)) * f.abreast * f.strip <= 16 * 1024);
+  }
+}
+
+TEST_MAIN(CASE(rows), CASE(columns), CASE(many_columns), CASE(long_ones), CASE(one_task_alone),
+          CASE(work_before_and_after), CASE(nothing_to_do), CASE(combining_many), CASE(teams_on_a_device),
+          CASE(forms_of_teams), CASE(sizes_of_teams))
