@@ -358,6 +358,8 @@ static void add_all(sm_c_printer *p, sm_text *out) {
   p->text = out;
   add(p, p->dialect->head);
   if (p->dtypes[SMELT_F64] && p->dialect->f64_head) add(p, p->dialect->f64_head);
+  if (p->rounds && p->dialect->rounding_head) add(p, p->dialect->rounding_head);
+  if (p->streams) add(p, p->dialect->streaming_head);
   sm_c_types(p);
   add(p, functions.data);
   if (p->dialect->words) add_words_struct(p);

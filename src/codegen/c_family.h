@@ -22,7 +22,7 @@
  *   1. a pointer for each buffer that is an argument, in their order. Elements are as
  *      the host has them: bools are bytes, half types the 16 bits of theirs. Two
  *      may be the same memory (in place). They are aligned to their elements, no more; aligned
- *      buffers of the kernel to 16 bytes.
+ *      buffers of the kernel to 64 bytes.
  *   2. the *words*, 8 bytes each: items, grain, then the size arguments, then the
  *      scalar arguments (sm_word). A struct by value if sm_c_family_by_value says so,
  *      else a pointer to device memory that holds it.

@@ -14,7 +14,9 @@ typedef enum sm_c_bits { SM_C_U32_F32, SM_C_F32_U32, SM_C_U64_F64, SM_C_F64_U64,
 struct sm_dialect {
   const char *name;
   const char *head;                       /* what a text begins with */
-  const char *f64_head;                   /* and what it needs for f64 */
+  const char *f64_head;                   /* and what it needs for f64, */
+  const char *rounding_head;              /* for functions that round to integers, */
+  const char *streaming_head;             /* and for streaming stores, by STREAM(value, pointer) */
   const char *types[SM_DTYPE_LIMIT];      /* NULL: there are none. Half types: of their bits. */
   const char *long_suffix;                /* of literals with 64 bits */
   const char *float_suffix;               /* of functions of f32 */

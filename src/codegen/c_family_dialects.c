@@ -45,6 +45,24 @@ const sm_dialect sm_dialect_opencl = {
     .name = "opencl",
     .head = "#pragma OPENCL FP_CONTRACT OFF\n",
     .f64_head = "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n",
+    /* PoCL has a dozen instructions for rint, where processors have one. */
+    .rounding_head =
+        "#ifdef __has_builtin\n"
+        "#if __has_builtin(__builtin_elementwise_roundeven)\n"
+        "#define rint __builtin_elementwise_roundeven\n"
+        "#define floor __builtin_elementwise_floor\n"
+        "#define ceil __builtin_elementwise_ceil\n"
+        "#define trunc __builtin_elementwise_trunc\n"
+        "#endif\n"
+        "#endif\n",
+    .streaming_head =
+        "#define STREAM(value, pointer) *(pointer) = value\n"
+        "#ifdef __has_builtin\n"
+        "#if __has_builtin(__builtin_nontemporal_store)\n"
+        "#undef STREAM\n"
+        "#define STREAM(value, pointer) __builtin_nontemporal_store(value, pointer)\n"
+        "#endif\n"
+        "#endif\n",
     .types = {TYPES("char", "short", "int", "long", "uchar", "ushort", "uint", "ulong"), [SMELT_F64] =
                                                                                              "double"},
     .long_suffix = "l",

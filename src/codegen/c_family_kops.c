@@ -146,10 +146,19 @@ static smelt_dtype unsigned_word(smelt_dtype dtype) {
   return sm_dtype_info_of(dtype)->size == 8 ? SMELT_U64 : SMELT_U32;
 }
 
+static bool is_rounding(const char *name, size_t n) {
+  static const char *const names[] = {"rint", "floor", "ceil", "trunc"};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    if (is_word(name, n, names[i])) return true;
+  }
+  return false;
+}
+
 /* FN(name): a function of the text's, by dtype, or one of the language. */
 static void add_float_function(sm_c_printer *p, const char *name, size_t n, smelt_dtype dtype) {
   char own[32];
   int len = snprintf(own, sizeof own, "%.*s_%s", n > 3 ? (int)n - 3 : 0, name + 3, smelt_dtype_name(dtype));
+  p->rounds = p->rounds || is_rounding(name, n);
   bool is_own = strncmp(name, "sm_", 3) == 0 && sm_c_need_function(p, own, (size_t)len);
   if (is_own) sm_text_add(p->text, own);
   else sm_text_addf(p->text, "%.*s%s", (int)n, name, dtype == SMELT_F32 ? p->dialect->float_suffix : "");

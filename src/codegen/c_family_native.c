@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Vectors of f32 in dialects that have them: statements about all lanes at once. Compilers
- * of OpenCL make vector code of these only; a kernel of exp takes ten times as long when it
- * is written lane by lane. What is not here is, since lanes can be had one by one too. */
+ * Vectors in dialects that have them: statements about all lanes at once, of f32 and where memory
+ * is accessed. Compilers of OpenCL make vector code of these only; a kernel of exp takes ten times
+ * as long when it is written lane by lane. What is not here is, since lanes can be had one by one
+ * too. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -21,11 +22,11 @@ static bool is_whole(sm_kop kop) {
   return whole[kop];
 }
 
-/* The element of a vector that is in use as one, NULL for others. */
+/* The element of a vector that is in use as one, NULL for others. Bools are what comparisons make. */
 static const char *element_of(const sm_c_printer *p, sm_kir_type type) {
   bool has_width = type.width == 2 || type.width == 4 || type.width == 8 || type.width == 16;
   if (!p->dialect->native_vectors || !has_width) return NULL;
-  return type.dtype == SMELT_F32 ? "float" : type.dtype == SMELT_BOOL ? "char" : NULL;
+  return type.dtype == SMELT_BOOL ? "char" : p->dialect->types[type.dtype];
 }
 
 bool sm_c_native_type(sm_c_printer *p, sm_kir_type type) {
@@ -76,7 +77,7 @@ static void add_body(sm_c_printer *p, const sm_kir_ins *ins) {
   else if (ins->type.dtype == SMELT_BOOL)
     (void)snprintf(template, sizeof template, "-convert_char%d(%s)", width, body);
   else (void)snprintf(template, sizeof template, "%s", body);
-  if (kop == SM_KOP_LDEXP) p->ldexp_widths |= (unsigned)width;
+  if (kop == SM_KOP_LDEXP) p->ldexp_widths |= (unsigned)width, p->rounds = true;
   p->whole = true;
   sm_c_template(p, template, (sm_c_scope){SMELT_F32, ins->args});
   p->whole = false;
@@ -111,25 +112,76 @@ void sm_c_native_functions(sm_c_printer *p) {
 
 /* Whether neighbours become lanes. */
 static bool is_contiguous(const sm_c_printer *p, const sm_kir_ins *ins) {
-  return ins->type.dtype == SMELT_F32 && element_of(p, ins->type) && ins->args[1] == SM_KIR_NONE;
+  return element_of(p, ins->type) && ins->args[1] == SM_KIR_NONE;
 }
 
+/* "b0 + v5" */
+static void add_place(sm_c_printer *p, const sm_kir_ins *ins) {
+  sm_text_addf(p->text, "b%u + ", (unsigned)ins->buffer);
+  sm_c_value(p, ins->args[0]);
+}
+
+/* "(__global float4 *)(b0 + v5)" */
+static void add_pointer(sm_c_printer *p, const sm_kir_ins *ins) {
+  const char *element = ins->type.dtype == SMELT_BOOL ? "uchar" : element_of(p, ins->type);
+  sm_text_addf(p->text, "(%s%s%d %s*)(", p->dialect->global, element, ins->type.width,
+               ins->kind == SM_KIR_LOAD ? "const" : "");
+  add_place(p, ins);
+  sm_text_add(p->text, ")");
+}
+
+static bool is_aligned(const sm_c_printer *p, const sm_kir_ins *ins) {
+  return p->kernel->buffers.items[ins->buffer].aligned;
+}
+
+/* "v7.v = *(__global float4 const*)(b0 + v5);", where places are not known to be aligned "vload4(0, b0 +
+ * v5);" */
 bool sm_c_native_load(sm_c_printer *p, int32_t i) {
   const sm_kir_ins *ins = &p->kernel->ins.items[i];
+  bool is_bool = ins->type.dtype == SMELT_BOOL;
   if (ins->kind != SM_KIR_LOAD || !is_contiguous(p, ins)) return false;
   begin_value(p, i);
-  sm_text_addf(p->text, "vload%d(0, b%u + ", ins->type.width, (unsigned)ins->buffer);
-  sm_c_value(p, ins->args[0]);
-  sm_text_add(p->text, ");\n");
+  if (is_bool) sm_text_add(p->text, "-(");
+  if (is_aligned(p, ins)) {
+    sm_text_add(p->text, "*");
+    add_pointer(p, ins);
+  } else {
+    sm_text_addf(p->text, "vload%d(0, ", ins->type.width);
+    add_place(p, ins);
+    sm_text_add(p->text, ")");
+  }
+  sm_text_add(p->text, is_bool ? " != (uchar)0);\n" : ";\n");
   return true;
 }
 
-bool sm_c_native_store(sm_c_printer *p, const sm_kir_ins *ins) {
-  if (!is_contiguous(p, ins)) return false;
-  sm_text_addf(p->text, "%*svstore%d(", 2 * p->depth, "", ins->type.width);
+static void add_stored(sm_c_printer *p, const sm_kir_ins *ins) {
+  bool is_bool = ins->type.dtype == SMELT_BOOL;
+  if (is_bool) sm_text_addf(p->text, "as_uchar%d(", ins->type.width);
   sm_c_native_value(p, ins->args[2]);
-  sm_text_addf(p->text, ", 0, b%u + ", (unsigned)ins->buffer);
-  sm_c_value(p, ins->args[0]);
+  if (is_bool) sm_text_add(p->text, ")");
+}
+
+/* "*(__global float4 *)(b0 + v5) = v7.v;", "STREAM(v7.v, (__global float4 *)(b0 + v5));", or
+ * "vstore4(v7.v, 0, b0 + v5);" */
+bool sm_c_native_store(sm_c_printer *p, const sm_kir_ins *ins) {
+  if (!is_contiguous(p, ins) || p->kernel->ins.items[ins->args[2]].kind == SM_KIR_IOTA) return false;
+  bool aligned = is_aligned(p, ins), streams = aligned && ins->imm.streaming;
+  sm_c_indent(p);
+  if (aligned && !streams) {
+    sm_text_add(p->text, "*");
+    add_pointer(p, ins);
+    sm_text_add(p->text, " = ");
+    add_stored(p, ins);
+    sm_text_add(p->text, ";\n");
+    return true;
+  }
+  if (streams) sm_text_add(p->text, "STREAM(");
+  else sm_text_addf(p->text, "vstore%d(", ins->type.width);
+  add_stored(p, ins);
+  sm_text_add(p->text, streams ? ", " : ", 0, ");
+  if (streams) add_pointer(p, ins);
+  else add_place(p, ins);
   sm_text_add(p->text, ");\n");
+  p->streams = p->streams || streams;
   return true;
 }

@@ -40,8 +40,9 @@ typedef struct sm_c_printer {
   bool lanes; /* there are loops over lanes */
   bool whole; /* a statement about all lanes at once is being written */
   unsigned ldexp_widths;
-  const char *missing; /* what the dialect does not have; NULL: nothing so far */
-  bool failed;         /* memory ran out */
+  bool rounds, streams; /* it has functions that round; it has streaming stores */
+  const char *missing;  /* what the dialect does not have; NULL: nothing so far */
+  bool failed;          /* memory ran out */
 } sm_c_printer;
 
 /* What the words of a template stand for. */

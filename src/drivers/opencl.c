@@ -32,7 +32,8 @@ static void fill_profile(sm_opencl_device *ocl) {
   uint64_t lanes = sm_opencl_number(&ocl->cl, ocl->info.id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT),
            group = sm_opencl_number(&ocl->cl, ocl->info.id, CL_DEVICE_MAX_WORK_GROUP_SIZE),
            shared = sm_opencl_number(&ocl->cl, ocl->info.id, CL_DEVICE_LOCAL_MEM_SIZE),
-           bytes = sm_opencl_number(&ocl->cl, ocl->info.id, CL_DEVICE_MAX_PARAMETER_SIZE);
+           bytes = sm_opencl_number(&ocl->cl, ocl->info.id, CL_DEVICE_MAX_PARAMETER_SIZE),
+           cache = sm_opencl_number(&ocl->cl, ocl->info.id, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE);
   uint64_t vector = lanes * 4 < LEAST_VECTOR  ? LEAST_VECTOR
                     : lanes * 4 > MOST_VECTOR ? MOST_VECTOR
                                               : lanes * 4;
@@ -40,6 +41,7 @@ static void fill_profile(sm_opencl_device *ocl) {
   ocl->profile = (sm_profile){.name = "opencl",
                               .vector_bytes = (uint16_t)vector,
                               .max_bindings = (int)(bytes / ARGUMENT_BYTES),
+                              .cache_bytes = ocl->info.gpu ? 0 : cache,
                               .plane = group < PLANE ? 1 : PLANE,
                               .max_group = (int)(group < most ? group : most),
                               .shared_bytes = ocl->info.gpu ? (uint32_t)shared : 0};

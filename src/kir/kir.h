@@ -113,7 +113,7 @@ typedef struct sm_kir_buffer {
   bool written;   /* read-only otherwise */
   uint32_t local; /* elements of a local buffer; 0 for an argument */
   bool shared;    /* a local buffer that the group has together */
-  bool aligned;   /* an argument whose vectors lie at multiples of their size, up to 16 bytes */
+  bool aligned;   /* an argument whose vectors lie at multiples of their size, up to 64 bytes */
 } sm_kir_buffer;
 
 typedef struct sm_kir_kernel {

@@ -202,7 +202,8 @@ sm_elementwise_form sm_elementwise_choose(const sm_trace *trace, const sm_launch
   trace_facts f = gather(trace, plan);
   int width = sm_elementwise_width(trace, plan, profile);
   if (!profile->chunked)
-    return (sm_elementwise_form){.width = width, .unroll = 1, .threads = true, .work = f.work};
+    return (sm_elementwise_form){
+        .width = width, .unroll = 1, .threads = true, .streaming = f.one_axis && streaming, .work = f.work};
   sm_elementwise_form form = {
       .width = width, .unroll = 1, .loops = f.loops, .padded = f.one_axis, .work = f.work};
   if (f.cost > ONE_LOOP_COST || f.loops) choose_tiles(trace, &f, arena, &form);

@@ -253,6 +253,7 @@ sm_kir_span sm_operands_span(const sm_operands *o, size_t i) {
 
 bool sm_operands_aligned(const sm_operands *o) {
   enum { ALIGNMENT = 64 };
+  if (sm_operands_are_whole(o)) return true;
   for (size_t i = 0; i < o->trace->outputs.len; i++) {
     if ((uintptr_t)sm_operands_span(o, o->trace->inputs.len + i).data % ALIGNMENT) return false;
   }

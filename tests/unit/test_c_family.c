@@ -49,7 +49,7 @@ TEST(length_does_not_grow_with_the_width) {
 
 /* Also where no value is a vector. */
 TEST(loops_over_lanes_are_defined) {
-  static const char *const names[] = {"cuda", "hip", "opencl", "msl", "c"};
+  static const char *const names[] = {"cuda", "hip", "msl", "c"}; /* OpenCL stores whole vectors */
   for (size_t d = 0; d < sizeof names / sizeof names[0]; d++) {
     sm_kir_kernel k;
     sm_kir_init(&k, &sm_malloc_allocator);
@@ -64,7 +64,7 @@ TEST(loops_over_lanes_are_defined) {
   }
 }
 
-/* OpenCL has vectors of f32: a comparison, a choice, what is loaded and stored. */
+/* OpenCL has vectors: a comparison, a choice, what is loaded and stored. */
 TEST(vectors_of_the_dialect) {
   sm_kir_kernel k;
   sm_kir_init(&k, &sm_malloc_allocator);
@@ -100,5 +100,31 @@ TEST(indices_of_32_bits) {
   sm_kir_free(&k);
 }
 
+/* Whole vectors at aligned places, past the caches and not, and bytes that are bools. */
+TEST(vectors_in_memory) {
+  sm_kir_kernel k;
+  sm_kir_init(&k, &sm_malloc_allocator);
+  sm_kir_align_buffer(&k, sm_kir_add_buffer(&k, SMELT_BOOL, true));
+  sm_kir_align_buffer(&k, sm_kir_add_buffer(&k, SMELT_I32, true));
+  int32_t zero = sm_kir_i64(&k, 0), b = sm_kir_load(&k, 0, zero, SM_KIR_NONE, 16);
+  sm_kir_store(&k, 0, zero, SM_KIR_NONE, b);
+  sm_kir_stream(&k, 1, zero, sm_kir_load(&k, 1, zero, SM_KIR_NONE, 4));
+  sm_kir_fence(&k);
+  sm_text text = text_of(&k, &sm_dialect_opencl, (sm_text_form){0});
+  CHECK_CONTAINS(text.data, "v1.v = -(*(__global uchar16 const*)(b0 + 0l) != (uchar)0);");
+  CHECK_CONTAINS(text.data, "*(__global uchar16 *)(b0 + 0l) = as_uchar16(v1.v);");
+  CHECK_CONTAINS(text.data, "STREAM(v3.v, (__global int4 *)(b1 + 0l));");
+  CHECK_CONTAINS(text.data, "#define STREAM(value, pointer)");
+  sm_text_free(&text);
+  text = text_of(&k, &sm_dialect_cuda, (sm_text_form){0});
+  CHECK_CONTAINS(text.data, "const u8x16 m1 = *(u8x16 const*)(b0 + 0ll);");
+  CHECK_CONTAINS(text.data, "LANES(16) v1.l[l] = m1.l[l] != 0;");
+  CHECK_CONTAINS(text.data, "*(u8x16 *)(b0 + 0ll) = m2;");
+  CHECK_CONTAINS(text.data, "*(i32x4 *)(b1 + 0ll) = v3;");
+  sm_text_free(&text);
+  sm_kir_free(&k);
+}
+
 TEST_MAIN(CASE(metal_has_no_f64), CASE(length_does_not_grow_with_the_width),
-          CASE(loops_over_lanes_are_defined), CASE(vectors_of_the_dialect), CASE(indices_of_32_bits))
+          CASE(loops_over_lanes_are_defined), CASE(vectors_of_the_dialect), CASE(vectors_in_memory),
+          CASE(indices_of_32_bits))
