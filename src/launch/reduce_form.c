@@ -235,7 +235,8 @@ sm_reduce_form sm_reduce_choose(const sm_reduce_task *tasks, int n_tasks, int pa
   form.levels = form.columns ? choose_levels(&form, extents) : MAX_LEVELS;
   form.keep = choose_keep(&form, extents->reduced);
   form.side = choose_side(&form, extents->reduced);
-  form.one_leaf = !form.columns && extents->reduced > 0 && extents->reduced <= form.side * SM_TREE_BLOCK;
+  form.one_leaf =
+      !form.columns && extents->reduced > 0 && extents->reduced <= (int64_t)form.side * SM_TREE_BLOCK;
   if (!form.columns) return form;
   form.vector = choose_vector(tasks, n_tasks, profile);
   form.width = (profile->chunked ? VECTORS : 1) * form.vector;

@@ -88,7 +88,7 @@ void sm_reduce_fill_lanes(const sm_reduce_state *s, const sm_reduce_round *r, in
   sm_reduce_carry_parts(s, sets, n, carried);
   memcpy(sets, carried, (size_t)n * sizeof *sets);
   for (int load = 0; load < r->loads; load++) {
-    own[load] = load ? op_number(s, SM_KOP_ADD, k, load * r->apart) : k;
+    own[load] = load ? op_number(s, SM_KOP_ADD, k, (int64_t)load * r->apart) : k;
     reduced[load] = op2(s, SM_KOP_ADD, first, op_number(s, SM_KOP_MUL, own[load], SM_TREE_LANES));
   }
   sm_reduce_get_elements(s, reduced, r->loads, c, values);

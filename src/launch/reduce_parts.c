@@ -126,7 +126,8 @@ void sm_reduce_end_parts(const sm_reduce_state *s, const sm_part *carried, int n
 
 /* Where column `column` of a slot's row is, which has the strips of all results abreast. */
 static int32_t slot_position(const sm_reduce_state *s, int32_t level, int32_t column) {
-  return op2(s, SM_KOP_ADD, op_number(s, SM_KOP_MUL, level, s->form->strip * s->form->abreast), column);
+  int64_t row = (int64_t)s->form->strip * s->form->abreast;
+  return op2(s, SM_KOP_ADD, op_number(s, SM_KOP_MUL, level, row), column);
 }
 
 /* In each slot's row from `place` on, the part of a task combined with its own. */

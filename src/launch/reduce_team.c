@@ -81,7 +81,7 @@ static share find_share(const sm_reduce_state *s, int32_t number_of_strip) {
 
 /* Some parts from `first` on, each `apart` from the one before, to one. */
 static sm_part combine_places(const sm_reduce_state *s, int t, int32_t first, int n, int apart) {
-  sm_part parts[RADIX];
+  sm_part parts[RADIX] = {{0, 0}};
   for (int i = 0; i < n; i++) {
     int32_t at = i ? op_number(s, SM_KOP_ADD, first, (int64_t)i * apart) : first;
     parts[i] = sm_reduce_load_part(s, s->lanes[t], at, s->form->strip);

@@ -59,23 +59,25 @@ TEST(combining_many) {
   }
 }
 
-/* Where there are no GPUs the device is a processor, which would have a thread for each result. */
+/* Where there are no GPUs the device is a processor, which would have a thread for each result, and
+ * whose compiler takes seconds for a kernel of few threads. */
 TEST(teams_on_a_device) {
   static const sm_log no_log = {.enabled = 0};
-  static const sm_reduce_extents extents[] = {{3, 20001, 1}, {2, 1030, 6}};
   smelt_error err;
   sm_device device;
   if (sm_device_open(&device, "opencl", sm_drivers, &sm_malloc_allocator, &no_log, &err) != SMELT_OK)
     TEST_SKIP(err.text);
   sm_profile own = *device.profile;
   own.shared_bytes = 32 * 1024;
+  own.max_group = 16;
   profile = &own;
-  for (size_t i = 0; i < sizeof extents / sizeof extents[0]; i++) {
-    problem p = {.extents = extents[i], .dtype = SMELT_F32};
+  for (int inner = 1; inner <= 2; inner++) {
+    problem p = {.extents = {2, 5001, inner}, .dtype = SMELT_F32};
     add_task(&p, SM_REDUCTION_SUM);
-    add_task(&p, SM_REDUCTION_ARGMAX);
     open_problem(&p);
-    check_stages(&p, (runner){.device = &device});
+    if (inner == 1) run_two_stages(&p, (runner){.device = &device});
+    else run_stage(&p, SM_REDUCE_WHOLE, (runner){.device = &device});
+    check_results(&p);
     close_problem(&p);
   }
   sm_device_close(&device);
@@ -111,7 +113,7 @@ TEST(sizes_of_teams) {
     CHECK(!f.columns || p.extents.inner % f.vector == 0);
     int64_t bytes = 0;
     for (int t = 0; t < p.n; t++) bytes += (int64_t)smelt_dtype_size(p.dtype) + (gives_index(&p, t) ? 8 : 0);
-    CHECK(bytes * (f.parts + (f.one_leaf ? 0 : f.levels)) * f.abreast * f.strip <= 16 * 1024);
+    CHECK(bytes * (f.parts + (f.one_leaf ? 0 : f.levels)) * f.abreast * f.strip <= 1 << 14);
   }
 }
 
