@@ -328,64 +328,65 @@ static const int64_t lengths[] = {0,   1,   2,   15,  16,  17,  31,  33,   64,  
                                   257, 271, 511, 512, 513, 767, 769, 1024, 2049, 4096, 4099};
 enum { LENGTHS = sizeof lengths / sizeof lengths[0] };
 
-/* What is done with each problem of a test. */
-typedef void check_fn(problem *p);
+/* --- Tests of whoever includes this, who says what is done with a problem ------------------------- */
 
-static inline void rows_by(check_fn *check) {
+static void check_problem(problem *p);
+
+TEST(rows) {
   for (int i = 0; i < LENGTHS; i++) {
     problem p = all_tasks(SMELT_F32, 2, lengths[i], 1);
-    check(&p);
+    check_problem(&p);
     p = all_tasks(dtypes[i % DTYPES], 1 + i % 3, lengths[i], 1);
-    if (p.dtype != SMELT_F32) check(&p);
+    if (p.dtype != SMELT_F32) check_problem(&p);
   }
 }
 
-static inline void columns_by(check_fn *check) {
+TEST(columns) {
   static const int64_t inner[] = {2, 3, 16, 17, 37};
   for (int i = 0; i < LENGTHS; i++) {
     problem p = all_tasks(dtypes[i % DTYPES], 1 + i % 2, lengths[i], inner[i % 5]);
-    check(&p);
+    check_problem(&p);
   }
 }
 
 /* More columns than a strip has. */
-static inline void many_columns_by(check_fn *check) {
+TEST(many_columns) {
   problem p = all_tasks(SMELT_F32, 2, 300, 1500);
-  check(&p);
+  check_problem(&p);
   p = all_tasks(SMELT_BOOL, 1, 40, 3001);
-  check(&p);
+  check_problem(&p);
 }
 
-static inline void long_ones_by(check_fn *check) {
+TEST(long_ones) {
   problem p = all_tasks(SMELT_F32, 1, 100001, 1);
-  check(&p);
+  check_problem(&p);
   p = all_tasks(SMELT_F32, 1, 20011, 3);
-  check(&p);
+  check_problem(&p);
 }
 
-static inline void one_task_alone_by(check_fn *check) {
+TEST(one_task_alone) {
   for (size_t i = 0; i < sizeof of_numbers / sizeof of_numbers[0]; i++) {
     for (int inner = 1; inner < 20; inner += 18) {
       problem p = {.extents = {3, 777, inner}, .dtype = SMELT_F32};
       add_task(&p, of_numbers[i]);
-      check(&p);
+      check_problem(&p);
     }
   }
 }
 
-static inline void work_before_and_after_by(check_fn *check) {
+TEST(work_before_and_after) {
   for (int inner = 1; inner < 40; inner += 19) {
     problem p = all_tasks(SMELT_F32, 2, 600, inner);
     p.doubles = true;
-    check(&p);
+    check_problem(&p);
   }
 }
 
-static inline void nothing_to_do_by(check_fn *check) {
+TEST(nothing_to_do) {
   problem p = all_tasks(SMELT_F32, 0, 5, 1);
-  check(&p);
+  check_problem(&p);
   p = all_tasks(SMELT_F32, 3, 5, 0);
-  check(&p);
+  check_problem(&p);
 }
 
 #endif

@@ -20,14 +20,6 @@ static void check_problem(problem *p) {
   close_problem(p);
 }
 
-TEST(rows) { rows_by(check_problem); }
-TEST(columns) { columns_by(check_problem); }
-TEST(many_columns) { many_columns_by(check_problem); }
-TEST(long_ones) { long_ones_by(check_problem); }
-TEST(one_task_alone) { one_task_alone_by(check_problem); }
-TEST(work_before_and_after) { work_before_and_after_by(check_problem); }
-TEST(nothing_to_do) { nothing_to_do_by(check_problem); }
-
 /* Slots fit a small stack whatever the extents are. */
 TEST(forms) {
   for (int round = 0; round < 2000; round++) {
