@@ -237,8 +237,8 @@ static bool needs_end(const sm_c_printer *p) {
 /* The chunk of this thread or group; one that has none is done. */
 static void add_chunk(sm_c_printer *p) {
   const char *number = p->kernel->threads ? p->dialect->group : p->dialect->thread;
-  const char *words = member_access(p), *type = p->form.narrow ? "i32" : "i64";
-  p->dtypes[SMELT_I32] = p->dtypes[SMELT_I32] || p->form.narrow;
+  const char *words = member_access(p), *type = p->kernel->narrow ? "i32" : "i64";
+  p->dtypes[SMELT_I32] = p->dtypes[SMELT_I32] || p->kernel->narrow;
   sm_text_addf(p->text, "  const %s begin = (%s)(%s * ", type, type, number);
   if (p->kernel->grain) sm_text_addf(p->text, "%d);\n", p->kernel->grain);
   else sm_text_addf(p->text, "%sgrain);\n", words);
@@ -377,7 +377,7 @@ static smelt_status print(sm_c_printer *p, sm_text *out, smelt_error *err) {
   if (!p->used) return sm_error_memory(err, "the text of a kernel");
   p->narrow = p->used + n;
   find_used(p);
-  if (p->form.narrow) sm_c_find_narrow(p, p->narrow + n);
+  if (p->kernel->narrow) sm_c_find_narrow(p, p->narrow + n);
   add_all(p, out);
   sm_free(p->kernel->allocator, p->used, n * ARRAYS * sizeof *p->used);
   sm_vec_free(p->kernel->allocator, &p->vectors);

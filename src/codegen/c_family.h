@@ -58,8 +58,7 @@ const sm_dialect *sm_dialect_find(const char *name);
 
 /* What a text is specialised for. */
 typedef struct sm_text_form {
-  int group;   /* the most threads that a group has; 0: unknown */
-  bool narrow; /* no size, and no place of an element or work item, is beyond 2^30 */
+  int group; /* the most threads that a group has; 0: unknown */
 } sm_text_form;
 
 /* Appends the text. ERR_UNSUPPORTED if the dialect has no form for something in the kernel,

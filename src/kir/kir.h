@@ -124,6 +124,7 @@ typedef struct sm_kir_kernel {
   int n_sizes;
   int threads; /* of a group; 0: each thread has a chunk of its own */
   int grain;   /* work items of a chunk, all but the last; 0: the launch says it */
+  bool narrow; /* no size, and no place of an element or work item, is beyond 2^30 */
   sm_vec(sm_kir_ins) ins;
   bool failed; /* memory ran out while building */
 } sm_kir_kernel;

@@ -237,6 +237,7 @@ void sm_kir_copy_signature(const sm_kir_kernel *in, sm_kir_kernel *out) {
   out->n_sizes = in->n_sizes;
   out->threads = in->threads;
   out->grain = in->grain;
+  out->narrow = in->narrow;
   for (size_t i = 0; i < in->buffers.len; i++) {
     bool ok = sm_vec_push(out->allocator, &out->buffers, in->buffers.items[i]);
     (void)pushed(out, ok, out->buffers.len);

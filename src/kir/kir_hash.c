@@ -13,7 +13,8 @@ static void hash_signature(sm_hash *h, const sm_kir_kernel *k) {
   }
   sm_hash_u64(h, k->scalars.len);
   for (size_t i = 0; i < k->scalars.len; i++) sm_hash_u64(h, k->scalars.items[i]);
-  sm_hash_u64(h, (uint64_t)k->n_sizes | (uint64_t)k->threads << 32 | (uint64_t)k->grain << 48);
+  sm_hash_u64(h, (uint64_t)k->n_sizes | (uint64_t)k->threads << 32 | (uint64_t)k->grain << 48 |
+                     (uint64_t)k->narrow << 63);
 }
 
 static void hash_immediate(sm_hash *h, const sm_kir_ins *ins) {

@@ -38,6 +38,7 @@ static void print_signature(sm_text *text, const sm_kir_kernel *k) {
   sm_text_add(text, ")");
   if (k->threads) sm_text_addf(text, " threads %d", k->threads);
   if (k->grain) sm_text_addf(text, " grain %d", k->grain);
+  if (k->narrow) sm_text_add(text, " narrow");
   sm_text_add(text, " {\n");
 }
 

@@ -135,9 +135,10 @@ static void emit_blocks(sm_skeleton *s, const sm_launch_plan *plan, sm_arena *ar
   if (s->form.streaming) sm_kir_fence(s->kernel);
 }
 
-/* What is known of a thread's vectors. */
+/* What is known of threads, and of their vectors. */
 static void describe_threads(const sm_trace *trace, const sm_launch_plan *plan, int width, sm_kir_kernel *k) {
   k->grain = width;
+  k->narrow = sm_launch_plan_is_narrow(trace, plan);
   for (int32_t i = 0; i < (int32_t)(trace->inputs.len + trace->outputs.len); i++) {
     if (sm_launch_plan_aligns(trace, plan, i, width)) sm_kir_align_buffer(k, i);
   }

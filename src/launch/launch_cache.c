@@ -21,13 +21,14 @@ bool sm_layout_class_of(const sm_trace *trace, const sm_launch_plan *plan, const
   size_t n_inputs = trace->inputs.len, n_buffers = n_inputs + trace->outputs.len;
   size_t n_blocks = trace->blocks.len;
   int width = sm_elementwise_width(trace, plan, profile);
-  out->len = 2 + 2 * n_buffers + n_inputs;
+  out->len = 3 + 2 * n_buffers + n_inputs;
   for (size_t b = 0; b < n_blocks; b++) out->len += 1 + n_buffers * (size_t)plan->blocks[b].rank;
   out->bytes = sm_arena_alloc(arena, out->len);
   if (!out->bytes) return false;
   uint8_t *to = out->bytes;
   *to++ = (uint8_t)width;
   *to++ = streaming;
+  *to++ = !profile->chunked && sm_launch_plan_is_narrow(trace, plan);
   for (size_t i = 0; i < n_buffers; i++) {
     *to++ = plan->first[i] != 0;
     *to++ = !profile->chunked && sm_launch_plan_aligns(trace, plan, (int32_t)i, width);

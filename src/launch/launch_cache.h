@@ -4,8 +4,8 @@
  *
  * A *layout class* is everything about sizes and memory that enters a kernel: for each
  * block the rank after merging, the class of every stride (0, 1 or other), the vector
- * width, where vectors are aligned on devices that run threads, and whether results are to
- * bypass the caches. The cache answers a launch of a class that
+ * width, on devices that run threads where vectors are aligned and whether places are narrow,
+ * and whether results are to bypass the caches. The cache answers a launch of a class that
  * it has seen without building kernel IR. Any thread may use it at any time: it only grows,
  * by one kernel in one step, and takes no lock. */
 #ifndef SM_LAUNCH_LAUNCH_CACHE_H

@@ -200,6 +200,41 @@ bool sm_launch_plan_aligns(const sm_trace *trace, const sm_launch_plan *plan, in
   return true;
 }
 
+enum { NARROW = 1 << 30 };
+
+/* How far elements lie from the first along an axis, which is no further than that; else -1. */
+static int64_t axis_reach(int64_t extent, int64_t stride) {
+  if (stride < -NARROW || stride > NARROW || extent > NARROW) return -1;
+  int64_t reach = extent > 1 ? (extent - 1) * (stride < 0 ? -stride : stride) : 0;
+  return reach <= NARROW ? reach : -1;
+}
+
+/* From the element at the origin on, whichever way strides go. */
+static bool is_narrow_block(const sm_block_plan *block, int32_t buffer, int64_t first) {
+  const int64_t *strides = sm_block_plan_strides(block, buffer);
+  int64_t reach = first;
+  for (int axis = 0; axis < block->rank; axis++) {
+    int64_t further = axis_reach(block->dims[axis], strides[axis]);
+    if (further < 0) return false;
+    reach += further;
+  }
+  return reach <= NARROW;
+}
+
+bool sm_launch_plan_is_narrow(const sm_trace *trace, const sm_launch_plan *plan) {
+  int32_t n_in = (int32_t)trace->inputs.len, n = n_in + (int32_t)trace->outputs.len;
+  if (plan->work_items > NARROW) return false;
+  for (int32_t i = 0; i < n; i++) {
+    int64_t first = plan->first[i], gathered = 0;
+    if (i < n_in) gathered = axis_reach(plan->gathered[i].extent, plan->gathered[i].stride);
+    if (gathered < 0 || first > NARROW) return false;
+    for (size_t b = 0; b < trace->blocks.len; b++) {
+      if (!is_narrow_block(&plan->blocks[b], i, first + gathered)) return false;
+    }
+  }
+  return true;
+}
+
 void sm_launch_plan_print(sm_text *text, const sm_launch_plan *plan, size_t n_blocks) {
   for (size_t b = 0; b < n_blocks; b++) {
     sm_shape extents = {.rank = plan->blocks[b].rank};

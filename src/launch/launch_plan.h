@@ -53,6 +53,9 @@ bool sm_launch_plan_make(const sm_trace *trace, const sm_segment *segment, const
  * buffer's memory: where the rows begin, and what is gathered, allows it. */
 bool sm_launch_plan_aligns(const sm_trace *trace, const sm_launch_plan *plan, int32_t buffer, int width);
 
+/* Whether no extent or stride, and no place of an element or work item, is beyond 2^30. */
+bool sm_launch_plan_is_narrow(const sm_trace *trace, const sm_launch_plan *plan);
+
 /* The extents of each block: "[4,6]". */
 void sm_launch_plan_print(sm_text *text, const sm_launch_plan *plan, size_t n_blocks);
 

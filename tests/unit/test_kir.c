@@ -803,6 +803,7 @@ TEST(changes_change_the_hash) {
   CHECK_HASH_CHANGES(k.buffers.items[0].written = true);
   CHECK_HASH_CHANGES(k.buffers.items[0].aligned = true);
   CHECK_HASH_CHANGES(k.grain = 4);
+  CHECK_HASH_CHANGES(k.narrow = true);
   CHECK_HASH_CHANGES(sm_kir_add_buffer(&k, SMELT_F32, false));
   CHECK_HASH_CHANGES(k.scalars.items[0] = SMELT_F64);
   CHECK_HASH_CHANGES(sm_kir_add_scalar(&k, SMELT_F32));

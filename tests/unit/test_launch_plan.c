@@ -285,6 +285,27 @@ TEST(vectors_are_aligned_where_rows_are) {
   CHECK(!aligns(1, 8, 1, 0) && !aligns(0, 7, 1, 0) && !aligns(0, 8, 2, 0) && !aligns(0, 8, 1, 1));
 }
 
+/* An input that is walked along two axes, and a dense output. */
+static bool is_narrow(int64_t rows, int64_t columns, int64_t outer, int64_t first, int64_t gathered) {
+  int64_t strides[2 * SMELT_MAX_RANK] = {outer, 1}, firsts[] = {first, 0};
+  sm_gathered_axis gather = {.extent = gathered, .stride = 1};
+  sm_block_plan block = {.rank = 2, .dims = {rows, columns}, .strides = strides};
+  sm_launch_plan plan = {
+      .blocks = &block, .first = firsts, .gathered = &gather, .work_items = rows * columns};
+  const sm_trace trace = {.inputs.len = 1, .outputs.len = 1, .blocks.len = 1};
+  return sm_launch_plan_is_narrow(&trace, &plan);
+}
+
+TEST(narrow_up_to_2_to_the_30) {
+  const int64_t most = INT64_C(1) << 30;
+  CHECK(is_narrow(1, most, 0, 0, 0) && !is_narrow(1, most + 1, 0, 0, 0));
+  CHECK(is_narrow(1 << 15, 1 << 15, 1 << 15, 0, 0) && !is_narrow(1 << 15, (1 << 15) + 1, 0, 0, 0));
+  CHECK(is_narrow(2, 1, most, 0, 0) && !is_narrow(2, 1, most + 1, 0, 0) && !is_narrow(2, 2, -most, 0, 0));
+  CHECK(!is_narrow(3, 1, most / 2 + 1, 0, 0) && !is_narrow(1 << 20, 1, INT64_C(1) << 62, 0, 0));
+  CHECK(is_narrow(1, 1, 0, most, 0) && !is_narrow(1, 2, 0, most, 0) && !is_narrow(1, 1, 0, most + 1, 0));
+  CHECK(is_narrow(1, 1, 0, 0, most) && !is_narrow(1, 2, 0, 0, most + 1) && is_narrow(0, 5, 5, 0, 0));
+}
+
 static void check_width(smelt_dtype in, smelt_dtype out, int expected) {
   sm_trace_value input = {.dtype = in};
   sm_trace_value output = {.dtype = out};
@@ -382,4 +403,5 @@ TEST_MAIN(CASE(equal_shapes_are_one_axis), CASE(scalars_have_an_axis_too), CASE(
           CASE(alternating_broadcasts_keep_their_axes), CASE(empty_spaces),
           CASE(chunks_hold_whole_rows_of_all_blocks), CASE(vectors_divide_the_rows_of_threads),
           CASE(vectors_are_aligned_where_rows_are), CASE(the_widest_operand_has_a_vector),
-          CASE(groups_grow_with_the_work), CASE(random_broadcasts), CASE(rank_16))
+          CASE(narrow_up_to_2_to_the_30), CASE(groups_grow_with_the_work), CASE(random_broadcasts),
+          CASE(rank_16))

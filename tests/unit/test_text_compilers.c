@@ -89,7 +89,8 @@ static void try_forms(int width, bool narrow) {
   sm_kir_call call = {
       .buffers = spans, .sizes = sizes, .scalars = scalars, .n_table = 3, .begin = 1, .end = ROWS};
   CHECK_OK(sm_kir_eval(&k, &call, &err), err);
-  compiled_c c = compile_c(&k, (sm_text_form){.narrow = narrow});
+  k.narrow = narrow;
+  compiled_c c = compile_c(&k, (sm_text_form){0});
   c.entry((void *[]){in, actual, places}, sizes, scalars, 1, ROWS);
   CHECK(memcmp(actual, expected, sizeof actual) == 0);
   CHECK(memcmp(places, expected_places, sizeof places) == 0);
@@ -157,8 +158,7 @@ static void compile_by_nvrtc(const sm_kir_kernel *k, const operation *list, int 
   smelt_error err;
   (void)list, (void)n;
   sm_text_init(&text, &sm_malloc_allocator);
-  CHECK_OK(sm_c_family_text(k, &sm_dialect_cuda, (sm_text_form){.group = 256, .narrow = true}, &text, &err),
-           err);
+  CHECK_OK(sm_c_family_text(k, &sm_dialect_cuda, (sm_text_form){.group = 256}, &text, &err), err);
   CHECK_I64(api->create(&program, text.data, "kernel.cu", 0, NULL, NULL), 0);
   if (api->compile(program, 2, options) != 0) {
     static char log[1 << 16];
