@@ -77,35 +77,42 @@ static void add_body(sm_c_printer *p, const sm_kir_ins *ins) {
   else if (ins->type.dtype == SMELT_BOOL)
     (void)snprintf(template, sizeof template, "-convert_char%d(%s)", width, body);
   else (void)snprintf(template, sizeof template, "%s", body);
-  if (kop == SM_KOP_LDEXP) p->ldexp_widths |= (unsigned)width, p->rounds = true;
+  if (kop == SM_KOP_LDEXP) p->native[SM_C_NATIVE_LDEXP] |= (unsigned)width, p->rounds = true;
   p->whole = true;
   sm_c_template(p, template, (sm_c_scope){SMELT_F32, ins->args});
   p->whole = false;
 }
 
+/* "v7.v = widen_f16x4(v5.v);", false if this is no conversion of f32 and a half type. */
+static bool add_half_cast(sm_c_printer *p, int32_t i) {
+  const sm_kir_ins *ins = &p->kernel->ins.items[i];
+  smelt_dtype from = p->kernel->ins.items[ins->args[0]].type.dtype, to = ins->type.dtype;
+  bool widens = sm_dtype_is_half(from) && to == SMELT_F32,
+       narrows = from == SMELT_F32 && sm_dtype_is_half(to);
+  if (ins->kop != SM_KOP_CAST || (!widens && !narrows)) return false;
+  bool is_f16 = (widens ? from : to) == SMELT_F16;
+  sm_c_native function = widens   ? is_f16 ? SM_C_NATIVE_WIDEN_F16 : SM_C_NATIVE_WIDEN_BF16
+                         : is_f16 ? SM_C_NATIVE_NARROW_F16
+                                  : SM_C_NATIVE_NARROW_BF16;
+  p->native[function] |= ins->type.width;
+  begin_value(p, i);
+  sm_text_addf(p->text, "%s_%sx%d(", widens ? "widen" : "narrow", is_f16 ? "f16" : "bf16", ins->type.width);
+  sm_c_native_value(p, ins->args[0]);
+  sm_text_add(p->text, ");\n");
+  return true;
+}
+
 bool sm_c_native_kop(sm_c_printer *p, int32_t i) {
   const sm_kir_ins *ins = &p->kernel->ins.items[i];
-  if (ins->kind != SM_KIR_KOP || !is_whole((sm_kop)ins->kop) || !element_of(p, ins->type)) return false;
+  if (ins->kind != SM_KIR_KOP || !element_of(p, ins->type)) return false;
+  if (add_half_cast(p, i)) return true;
+  if (!is_whole((sm_kop)ins->kop)) return false;
   int last = sm_kop_info_of((sm_kop)ins->kop)->arity - 1;
   if (p->kernel->ins.items[ins->args[last]].type.dtype != SMELT_F32) return false;
   begin_value(p, i);
   add_body(p, ins);
   sm_text_add(p->text, ";\n");
   return true;
-}
-
-/* In the order and with the roundings of the function for one number. */
-void sm_c_native_functions(sm_c_printer *p) {
-  for (int n = 2; n <= 16; n *= 2) {
-    if (!(p->ldexp_widths & (unsigned)n)) continue;
-    sm_text_addf(p->text,
-                 "static inline float%d ldexp_f32x%d(float%d a, float%d b) {\n"
-                 "  const float%d part = floor(b * 0.5f), rest = b - part;\n"
-                 "  return a * as_float%d(as_uint%d(part + 12583039.0f) << 23) *\n"
-                 "         as_float%d(as_uint%d(rest + 12583039.0f) << 23);\n"
-                 "}\n",
-                 n, n, n, n, n, n, n, n, n);
-  }
 }
 
 /* --- Memory ------------------------------------------------------------------------------- */

@@ -26,6 +26,16 @@ typedef struct sm_c_vector {
   bool read, written;
 } sm_c_vector;
 
+/* Functions of whole vectors. */
+typedef enum sm_c_native {
+  SM_C_NATIVE_LDEXP,
+  SM_C_NATIVE_WIDEN_BF16,
+  SM_C_NATIVE_NARROW_BF16,
+  SM_C_NATIVE_WIDEN_F16,
+  SM_C_NATIVE_NARROW_F16,
+  SM_C_NATIVE_COUNT
+} sm_c_native;
+
 typedef struct sm_c_printer {
   const sm_kir_kernel *kernel; /* of primitives */
   const sm_dialect *dialect;
@@ -37,12 +47,12 @@ typedef struct sm_c_printer {
   uint64_t functions; /* bit i: function i of c_family_functions.c */
   bool dtypes[SM_DTYPE_LIMIT];
   sm_vec(sm_c_vector) vectors;
-  bool lanes; /* there are loops over lanes */
-  bool whole; /* a statement about all lanes at once is being written */
-  unsigned ldexp_widths;
-  bool rounds, streams; /* it has functions that round; it has streaming stores */
-  const char *missing;  /* what the dialect does not have; NULL: nothing so far */
-  bool failed;          /* memory ran out */
+  bool lanes;                         /* there are loops over lanes */
+  bool whole;                         /* a statement about all lanes at once is being written */
+  unsigned native[SM_C_NATIVE_COUNT]; /* by function: the widths that are needed, which are powers of 2 */
+  bool rounds, streams;               /* it has functions that round; it has streaming stores */
+  const char *missing;                /* what the dialect does not have; NULL: nothing so far */
+  bool failed;                        /* memory ran out */
 } sm_c_printer;
 
 /* What the words of a template stand for. */
@@ -74,6 +84,7 @@ void sm_c_native_value(sm_c_printer *p, int32_t value);
 bool sm_c_native_kop(sm_c_printer *p, int32_t value);
 bool sm_c_native_load(sm_c_printer *p, int32_t value);
 bool sm_c_native_store(sm_c_printer *p, const sm_kir_ins *store);
+/* c_family_native_functions.c: those that were noted in `native`. */
 void sm_c_native_functions(sm_c_printer *p);
 /* c_family_narrow.c: fills `narrow`, with `scratch` of as many. */
 void sm_c_find_narrow(sm_c_printer *p, bool *scratch);

@@ -126,6 +126,26 @@ TEST(vectors_in_memory) {
   sm_kir_free(&k);
 }
 
+/* Conversions of halves too: with the widths that are used. */
+TEST(vectors_of_halves) {
+  sm_kir_kernel k;
+  sm_kir_init(&k, &sm_malloc_allocator);
+  sm_kir_add_buffer(&k, SMELT_F16, false);
+  sm_kir_add_buffer(&k, SMELT_BF16, true);
+  int32_t zero = sm_kir_i64(&k, 0), x = sm_kir_load(&k, 0, zero, SM_KIR_NONE, 8);
+  int32_t wide = sm_kir_kop(&k, SM_KOP_CAST, x, SM_KIR_NONE, SM_KIR_NONE, SMELT_F32);
+  sm_kir_store(&k, 1, zero, SM_KIR_NONE,
+               sm_kir_kop(&k, SM_KOP_CAST, wide, SM_KIR_NONE, SM_KIR_NONE, SMELT_BF16));
+  sm_text text = text_of(&k, &sm_dialect_opencl, (sm_text_form){0});
+  CHECK_CONTAINS(text.data, "v2.v = widen_f16x8(v1.v);");
+  CHECK_CONTAINS(text.data, "v3.v = narrow_bf16x8(v2.v);");
+  CHECK_CONTAINS(text.data, "static inline float8 widen_f16x8(ushort8 a)");
+  CHECK_CONTAINS(text.data, "static inline ushort8 narrow_bf16x8(float8 a)");
+  CHECK(strstr(text.data, "narrow_f16x8") == NULL);
+  sm_text_free(&text);
+  sm_kir_free(&k);
+}
+
 TEST_MAIN(CASE(metal_has_no_f64), CASE(length_does_not_grow_with_the_width),
           CASE(loops_over_lanes_are_defined), CASE(vectors_of_the_dialect), CASE(vectors_in_memory),
-           CASE(indices_of_32_bits))
+          CASE(vectors_of_halves), CASE(indices_of_32_bits))
