@@ -149,7 +149,8 @@ static int size_team(sm_reduce_form *form, int64_t needed, int64_t items, int mo
   int n = 1, threads = threads_of_one(form);
   if (form->stage == SM_REDUCE_COMBINE) most *= SM_REDUCE_TEAM_LEAVES;
   while (n < needed && 2 * threads * n * form->abreast <= most) n *= 2;
-  while (threads * n * form->abreast < FEW_THREADS && form->abreast < items) form->abreast *= 2;
+  int few = most < FEW_THREADS ? most : FEW_THREADS;
+  while (2 * threads * n * form->abreast <= few && form->abreast < items) form->abreast *= 2;
   return n;
 }
 

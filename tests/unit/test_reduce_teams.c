@@ -5,14 +5,21 @@
 
 static const sm_profile
     teams = {.name = "teams", .vector_bytes = 16, .plane = 32, .max_group = 256, .shared_bytes = 48 * 1024},
-    small_teams = {
-        .name = "small teams", .vector_bytes = 4, .plane = 16, .max_group = 64, .shared_bytes = 16 * 1024};
+    small_teams = {.name = "small teams",
+                   .vector_bytes = 4,
+                   .plane = 16,
+                   .max_group = 64,
+                   .shared_bytes = 16 * 1024},
+    smallest_teams = {
+        .name = "smallest teams", .vector_bytes = 64, .plane = 8, .max_group = 48, .shared_bytes = 16 * 1024};
 
 static void check_problem(problem *p) {
   open_problem(p);
   profile = &teams;
   check_stages(p, (runner){0});
   profile = &small_teams;
+  check_stages(p, (runner){0});
+  profile = &smallest_teams;
   check_stages(p, (runner){0});
   close_problem(p);
 }
@@ -98,7 +105,7 @@ TEST(sizes_of_teams) {
   for (int round = 0; round < 2000; round++) {
     problem p = all_tasks(dtypes[below(DTYPES)], 1 + below(5), below((int64_t)1 << below(31)),
                           1 + below((int64_t)1 << below(14)));
-    profile = below(2) ? &teams : &small_teams;
+    profile = below(2) ? &teams : below(2) ? &small_teams : &smallest_teams;
     sm_reduce_form f = sm_reduce_choose(p.tasks, p.n, 1, 0, &p.extents, (sm_reduce_stage)below(3), profile);
     if (f.threads == 0) continue;
     CHECK(f.threads <= profile->max_group && f.threads % f.abreast == 0 && (f.parts & (f.parts - 1)) == 0);
