@@ -284,7 +284,8 @@ static void add_random_call(generator *g) {
   step s;
   for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
     draw_call(g, &s, wrong);
-    if (add_call(&g->guide, &s, wrong)) return;
+    bool second = strchr(smelt_op_find(s.op)->attrs, 'i') && !draw_once_in(&g->state, 4);
+    if (add_call(&g->guide, &s, second, wrong)) return;
   }
 }
 

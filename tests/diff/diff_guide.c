@@ -59,14 +59,15 @@ static smelt_tensor *scalar_token(sm_scalar s) {
   return s.kind == SM_KIND_FLOAT ? smelt_scalar_f64(s.as.f64) : smelt_scalar_i64(s.as.i64);
 }
 
-/* The call on the guide, which keeps all names. */
-static smelt_tensor *try_call(guide *g, const step *s) {
+/* The call on the guide, which keeps all names. `second` NULL: not wanted. */
+static smelt_tensor *try_call(guide *g, const step *s, smelt_tensor **second) {
   smelt_tensor *tokens[MAX_OPERANDS];
   for (int i = 0; i < s->n; i++) {
     const operand *o = &s->operands[i];
     tokens[i] = o->use == USE_SCALAR ? scalar_token(o->scalar) : smelt_ref(g->tokens[o->name]);
   }
   smelt_attrs attrs = step_attrs(s);
+  attrs.indices = second;
   return smelt_call(g->ctx, s->op, tokens, (size_t)s->n, &attrs);
 }
 
@@ -120,11 +121,12 @@ static bool is_bearable(guide *g, const step *s, const smelt_tensor *result, boo
   return !looks_at_sign_of_nan(g, s);
 }
 
-bool add_call(guide *g, const step *call, bool wrong) {
+bool add_call(guide *g, const step *call, bool second, bool wrong) {
   if (is_too_large(g, call)) return false;
-  smelt_tensor *result = try_call(g, call);
+  smelt_tensor *more = NULL, *result = try_call(g, call, second ? &more : NULL);
   if (!is_bearable(g, call, result, wrong)) {
     smelt_drop(result);
+    smelt_drop(more);
     return false;
   }
   for (int i = 0; i < call->n; i++) {
@@ -133,5 +135,7 @@ bool add_call(guide *g, const step *call, bool wrong) {
   }
   *add_step(g, STEP_CALL) = *call;
   hold(g, result);
+  if (second) (void)add_step(g, STEP_SECOND);
+  if (second) hold(g, more);
   return true;
 }

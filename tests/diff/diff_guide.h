@@ -22,8 +22,9 @@ void close_guide(guide *g);
 /* A step of this kind and nothing else; the caller fills it in. */
 step *add_step(guide *g, step_kind kind);
 void add_input(guide *g, const step *input);
-/* Adds the call if it is well-typed, or ill-typed if it is to be `wrong`. */
-bool add_call(guide *g, const step *call, bool wrong);
+/* Adds the call if it is well-typed, or ill-typed if it is to be `wrong`, and its second
+ * result if that is wanted. */
+bool add_call(guide *g, const step *call, bool second, bool wrong);
 /* A step that uses one name: it is dropped if the step takes it. */
 void add_use(guide *g, step_kind kind, int name);
 

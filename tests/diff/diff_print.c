@@ -41,9 +41,11 @@ static void print_operands(sm_text *text, const step *s, const char *keep) {
   }
 }
 
-static void print_call(sm_text *text, int name, const step *s) {
+static void print_call(sm_text *text, int name, const step *s, bool second) {
   smelt_attrs attrs = step_attrs(s);
-  sm_text_addf(text, "t%d = %s(", name, s->op);
+  sm_text_addf(text, "t%d", name);
+  if (second) sm_text_addf(text, ", t%d", name + 1);
+  sm_text_addf(text, " = %s(", s->op);
   print_operands(text, s, "&");
   sm_smt_print_attributes(text, smelt_op_find(s->op)->attrs, &attrs, s->n ? ", " : "");
   sm_text_add(text, ")");
@@ -63,15 +65,17 @@ static void print_read(sm_text *text, const step *s, const observation *o) {
   if (s->kind == STEP_INTO_HOST) sm_text_addf(text, "\ndrop t%d", s->operands[0].name);
 }
 
-static void print_step(sm_text *text, int i, const step *s, const observation *o) {
+static void print_step(sm_text *text, const program *p, int i, const observation *o) {
+  const step *s = &p->steps[i];
   switch (s->kind) {
     case STEP_NONE:
+    case STEP_SECOND:
       return;
     case STEP_INPUT:
       print_input(text, i, s);
       break;
     case STEP_CALL:
-      print_call(text, i, s);
+      print_call(text, i, s, has_second(p, i));
       break;
     case STEP_READ:
     case STEP_INTO_HOST:
@@ -98,7 +102,7 @@ void print_program(FILE *out, const program *p, const observations *judged) {
   sm_text_addf(&text,
                "smt 1\n# seed %" PRIu64 "; tight limits: max_ops %" PRId64 ", max_segment_ops %" PRId64 "\n",
                p->seed, p->max_ops, p->max_segment);
-  for (int i = 0; i < p->n; i++) print_step(&text, i, &p->steps[i], judged ? &judged->steps[i] : NULL);
+  for (int i = 0; i < p->n; i++) print_step(&text, p, i, judged ? &judged->steps[i] : NULL);
   (void)fprintf(out, "%s", text.failed ? "# out of memory\n" : text.data);
   sm_text_free(&text);
 }

@@ -37,6 +37,7 @@ typedef enum step_kind {
   STEP_NONE,      /* removed by the shrinker */
   STEP_INPUT,     /* defines: dtype, shape, data */
   STEP_CALL,      /* defines: op, operands, attributes */
+  STEP_SECOND,    /* defines: the second result of the call right before it */
   STEP_DROP,      /* operands[0] */
   STEP_READ,      /* operands[0] is read and kept */
   STEP_INTO_HOST, /* operands[0] is read and taken */
@@ -99,6 +100,11 @@ void generate(program *p, uint64_t seed);
 /* Any float of that dtype. */
 double draw_float(uint64_t *state, smelt_dtype dtype);
 static inline bool is_float(smelt_dtype dtype) { return sm_kind_of(dtype) == SM_KIND_FLOAT; }
+
+/* Whether the second result of the call that is step `i` is wanted. */
+static inline bool has_second(const program *p, int i) {
+  return i + 1 < p->n && p->steps[i + 1].kind == STEP_SECOND;
+}
 
 size_t input_count(const step *s);
 /* The elements of the input step; the caller frees them. */

@@ -82,11 +82,13 @@ static void repeat_step(repeat *r, int i) {
   step s = g->p->steps[i];
   bool shaped = s.kind == STEP_INPUT || (s.op && strchr(smelt_op_find(s.op)->attrs, 's'));
   r->names[i] = -1;
+  if (s.kind == STEP_SECOND && r->names[i - 1] >= 0) r->names[i] = r->names[i - 1] + 1;
+  if (s.kind == STEP_SECOND) return;
   if (!rename_operands(r, &s)) return;
   if (shaped) replace_extents(r, &s);
   int name = g->p->n;
   if (s.kind == STEP_INPUT) add_input(g, &s);
-  else if (s.kind == STEP_CALL) name = add_call(g, &s, false) ? name : -1;
+  else if (s.kind == STEP_CALL) name = add_call(g, &s, has_second(g->p, i), false) ? name : -1;
   else if (s.kind == STEP_EVAL || s.n == 0) *add_step(g, s.kind) = s;
   else add_use(g, s.kind, s.operands[0].name);
   r->names[i] = name;

@@ -79,6 +79,6 @@ void add_row_pattern(guide *g, uint64_t *state, int x, int keep_percent) {
     s.op = pattern[i].op;
     set_operands(&s, state, pattern, i, names, keep_percent);
     names[i + 1] = g->p->n;
-    if (g->p->n == MAX_STEPS || !add_call(g, &s, false)) return;
+    if (g->p->n == MAX_STEPS || !add_call(g, &s, false, false)) return;
   }
 }

@@ -75,7 +75,10 @@ static void run_call(runner *r, int name) {
   smelt_tensor *tokens[MAX_OPERANDS];
   for (int i = 0; i < s->n; i++) tokens[i] = operand_token(r, &s->operands[i]);
   smelt_attrs attrs = step_attrs(s);
+  smelt_tensor *second = NULL;
+  if (has_second(r->p, name)) attrs.indices = &second;
   define(r, name, smelt_call(r->ctx, s->op, tokens, (size_t)s->n, &attrs));
+  if (attrs.indices) define(r, name + 1, second);
 }
 
 static void run_read(runner *r, int at, bool takes) {
@@ -108,6 +111,7 @@ static void run_step(runner *r, int i) {
   const step *s = &r->p->steps[i];
   switch (s->kind) {
     case STEP_NONE:
+    case STEP_SECOND: /* by the call */
       break;
     case STEP_INPUT:
       run_input(r, i);

@@ -16,13 +16,15 @@ typedef struct shrinker {
 } shrinker;
 
 static bool defines(const program *p, int name) {
-  return p->steps[name].kind == STEP_INPUT || p->steps[name].kind == STEP_CALL;
+  step_kind kind = p->steps[name].kind;
+  return kind == STEP_INPUT || kind == STEP_CALL || kind == STEP_SECOND;
 }
 
-/* Steps that use a name that is no more go too. */
+/* Steps that use a name that is no more go too, and second results of no call. */
 static void remove_dangling(program *p) {
   for (int i = 0; i < p->n; i++) {
     step *s = &p->steps[i];
+    if (s->kind == STEP_SECOND && (i == 0 || p->steps[i - 1].kind != STEP_CALL)) s->kind = STEP_NONE;
     for (int k = 0; k < s->n; k++) {
       if (s->operands[k].use != USE_SCALAR && !defines(p, s->operands[k].name)) s->kind = STEP_NONE;
     }
