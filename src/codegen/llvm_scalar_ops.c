@@ -164,10 +164,10 @@ static LLVMValueRef emit_sign(const scalar_op *o) {
   return SELECT(ICMP(SGT, o->a, zero), one, below);
 }
 
-/* NaN propagates; of equal operands the second is returned. */
+/* NaN propagates; of equal operands the second is returned. An ordered comparison with NaN has
+ * chosen the second operand, so that only the first is left to look at. */
 static LLVMValueRef propagate_nan(const scalar_op *o, LLVMValueRef chosen) {
-  LLVMValueRef second = SELECT(FCMP(UNO, o->b, o->b), o->b, chosen);
-  return SELECT(FCMP(UNO, o->a, o->a), o->a, second);
+  return SELECT(FCMP(UNO, o->a, o->a), o->a, chosen);
 }
 
 static LLVMValueRef emit_max(const scalar_op *o) {

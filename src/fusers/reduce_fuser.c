@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Reduce: reductions of equal operand shapes over the same axes, with elementwise work on
- * their elements before and on their results behind them. ReduceBroadcasted: the same, and
+ * their elements before and on their results behind them, also with elements that an index
+ * selects for a result. ReduceBroadcasted: the same, and
  * elements that need what others have been reduced to, as in softmax and normalizations. */
 #include <string.h>
 
@@ -67,9 +68,19 @@ static bool is_aligned(const check *c, const sm_shape *shape, bool to_elements, 
   return true;
 }
 
+static bool selects(const sm_op *op) { return op->row->shape == SM_SHAPE_TAKE_ALONG; }
+
+/* Elements are selected for results, from a tensor that is there. */
+static bool fits_selection(const check *c, int i) {
+  const sm_op *op = record(c->candidate, i);
+  return c->spaces[i] != SM_SPACE_ELEMENTS && c->records.elements->rank < SMELT_MAX_RANK &&
+         sm_reduce_position(&c->records, op->operands[0].use.value) < 0;
+}
+
 /* Whether record `i` may use its operands, as far as other records make them. */
 static bool fits_operands(const check *c, int i) {
   const sm_op *op = record(c->candidate, i);
+  if (selects(op) && !fits_selection(c, i)) return false;
   bool elements = c->spaces[i] == SM_SPACE_ELEMENTS || sm_is_reduction(op);
   int rank = value_at(c->candidate, op->out)->shape.rank;
   for (int k = 0; k < op->n_operands; k++) {
@@ -94,7 +105,6 @@ static bool fits_shape(const check *c, int i) {
 
 static bool fits_record(check *c, int i) {
   const sm_op *op = record(c->candidate, i);
-  if (c->candidate->guest[c->candidate->ops[i]]) return false;
   c->spaces[i] = sm_reduce_space_of(&c->records, i, c->spaces);
   if (c->spaces[i] == SM_SPACE_ELEMENTS && !c->ordered && wants_order(c->candidate, op)) return false;
   return fits_shape(c, i) && fits_operands(c, i);
@@ -145,14 +155,18 @@ static sm_reason check_records(const sm_candidate *candidate, bool spreads) {
   return tasks <= SM_REDUCE_TASKS ? SM_REASON_NONE : SM_REASON_OPS;
 }
 
-static bool takes(const sm_op *op) { return sm_is_reduction(op) || op->row->class == SM_CLASS_ELEMENTWISE; }
+static bool takes(const sm_op *op) {
+  return sm_is_reduction(op) || op->row->class == SM_CLASS_ELEMENTWISE || selects(op);
+}
 
 static sm_fit fit(const sm_candidate *candidate, const sm_limits *limits, bool spreads) {
+  int selected = 0;
   for (int i = 0; i < candidate->n_ops; i++) {
     if (!takes(record(candidate, i))) return (sm_fit){.reason = SM_REASON_VARIANT};
+    selected += selects(record(candidate, i)); /* what is selected from may be bound once more */
   }
   /* Between stages each task has buffers for its parts, between passes one for its results. */
-  sm_fit result = sm_candidate_fit(candidate, limits, (spreads ? 3 : 2) * SM_REDUCE_TASKS);
+  sm_fit result = sm_candidate_fit(candidate, limits, (spreads ? 3 : 2) * SM_REDUCE_TASKS + selected);
   sm_reason reason = check_records(candidate, spreads);
   if (reason != SM_REASON_NONE) result.reason = reason;
   return result;

@@ -209,21 +209,37 @@ static uint64_t spanned_bytes(const sm_layout *layout, smelt_dtype dtype) {
   return (uint64_t)(end - begin) * smelt_dtype_size(dtype);
 }
 
+/* Whether a block selects elements of an input. */
+static bool gathers(const sm_block *block, size_t input) {
+  for (size_t i = 0; i < block->steps.len; i++) {
+    const sm_step *step = &block->steps.items[i];
+    if (step->kind == SM_STEP_GATHER && step->index == (int32_t)input) return true;
+  }
+  return false;
+}
+
+/* Of the block that selects elements of an input. */
+static const sm_shape *gathering_space(const sm_operands *o, size_t input) {
+  size_t block = 0;
+  while (block + 1 < o->trace->blocks.len && !gathers(&o->trace->blocks.items[block], input)) block++;
+  return sm_block_shape(o->on->segment, &o->trace->blocks.items[block]);
+}
+
 /* A view that stands still somewhere has fewer bytes than its shape; of what is gathered
  * an element is read for each of the space. */
-static uint64_t bytes_of(const sm_operands *o, const sm_trace_value *v) {
+static uint64_t bytes_of(const sm_operands *o, const sm_trace_values *list, size_t i) {
+  const sm_trace_value *v = &list->items[i];
   const sm_buffer *buffer = o->on->buffers[v->value];
   const sm_shape *shape = buffer->layout ? &buffer->layout->shape : &value_of(o, v->value)->shape;
   uint64_t bytes = (uint64_t)sm_shape_bytes(shape, v->dtype);
   if (buffer->layout) bytes = smaller(bytes, spanned_bytes(buffer->layout, v->dtype));
   if (v->gathered == SM_NO_AXIS) return bytes;
-  const sm_shape *space = sm_block_shape(o->on->segment, &o->trace->blocks.items[0]);
-  return smaller(bytes, (uint64_t)sm_shape_bytes(space, v->dtype));
+  return smaller(bytes, (uint64_t)sm_shape_bytes(gathering_space(o, i), v->dtype));
 }
 
 static uint64_t count_bytes(const sm_operands *o, const sm_trace_values *list) {
   uint64_t bytes = 0;
-  for (size_t i = 0; i < list->len; i++) bytes += bytes_of(o, &list->items[i]);
+  for (size_t i = 0; i < list->len; i++) bytes += bytes_of(o, list, i);
   return bytes;
 }
 

@@ -93,6 +93,79 @@ static void resume_columns(const sm_reduce_state *s, const strip *at, int32_t pl
   sm_reduce_resume(s, op2(s, SM_KOP_ADD, at->first, place), place, width);
 }
 
+/* --- Rows taken across: a block, whose lanes are rows of the piece --------------------------- */
+
+/* Row `row` of a piece of `width` columns in the slots. */
+static int32_t piece_row(const sm_reduce_state *s, int32_t row, int width) {
+  return op_number(s, SM_KOP_MUL, row, width);
+}
+
+/* Elements from `from` to `to`, each to its lane: the first ones begin it. */
+static void fill_piece(const sm_reduce_state *s, const sm_reduce_columns *own, int from, int to) {
+  int32_t values[1][SM_REDUCE_TASKS], reduced = sm_kir_for(s->k, number(s, from), number(s, to), 1);
+  int32_t lane = op_number(s, SM_KOP_FMOD, reduced, SM_TREE_LANES);
+  sm_reduce_get_elements(s, &reduced, 1, own, values);
+  for (int t = 0; t < s->n; t++) {
+    sm_part part = {values[0][t], gives_index(s, t) ? splat(s, reduced, own->width) : SM_KIR_NONE};
+    int32_t place = piece_row(s, lane, own->width);
+    if (from > 0)
+      part = sm_reduce_combine(s, t, sm_reduce_load_part(s, s->slots[t], place, own->width), part);
+    sm_reduce_store_part(s, s->slots[t], place, part);
+  }
+  sm_kir_end(s->k);
+}
+
+/* All elements of a piece, as they lie. */
+static void stage_piece(const sm_reduce_state *s, const sm_reduce_columns *own) {
+  int32_t first = op_number(s, SM_KOP_MUL, own->inner, s->form->across);
+  int32_t at = sm_kir_for(s->k, number(s, 0), number(s, (int64_t)s->form->across * own->width), own->width);
+  sm_reduce_place place = {.outer = s->outer,
+                           .reduced = at,
+                           .inner = own->inner,
+                           .index = op2(s, SM_KOP_ADD, first, at),
+                           .step = SM_KIR_NONE,
+                           .column = SM_KIR_NONE,
+                           .ahead = s->ahead,
+                           .kept = SM_KIR_NONE,
+                           .next_kept = SM_KIR_NONE,
+                           .writes = SM_KIR_NONE,
+                           .width = own->width,
+                           .pass = s->pass};
+  s->body->stage(s->body->user, s->k, &place);
+  sm_kir_end(s->k);
+}
+
+/* The first `n` lanes with as many others. */
+static void fold_piece(const sm_reduce_state *s, int n, int32_t apart, int width) {
+  int32_t lane = sm_kir_for(s->k, number(s, 0), number(s, n), 1);
+  int32_t to = piece_row(s, lane, width), other = piece_row(s, op2(s, SM_KOP_ADD, lane, apart), width);
+  for (int t = 0; t < s->n; t++) {
+    sm_part left = sm_reduce_load_part(s, s->slots[t], to, width);
+    sm_part right = sm_reduce_load_part(s, s->slots[t], other, width);
+    sm_reduce_store_part(s, s->slots[t], to, sm_reduce_combine(s, t, left, right));
+  }
+  sm_kir_end(s->k);
+}
+
+/* Lanes without an element would change nothing. */
+static void reduce_piece(const sm_reduce_state *s, const strip *at, int32_t place, int width) {
+  sm_part parts[SM_REDUCE_TASKS];
+  int n = s->form->across, lanes = n < SM_TREE_LANES ? n : SM_TREE_LANES;
+  sm_reduce_columns own = {op2(s, SM_KOP_ADD, at->first, place), place, width, SM_KIR_NONE};
+  if (s->body->stage && s->pass == 0 && width > 1) stage_piece(s, &own);
+  fill_piece(s, &own, 0, lanes);
+  if (n > lanes) fill_piece(s, &own, lanes, n);
+  for (int half = SM_TREE_LANES / 2; half > 0; half /= 2) {
+    int pairs = lanes - half < half ? lanes - half : half;
+    if (pairs > 0) fold_piece(s, pairs, number(s, half), width);
+    lanes = half < lanes ? half : lanes;
+  }
+  for (int t = 0; t < s->n; t++) parts[t] = sm_reduce_load_part(s, s->slots[t], number(s, 0), width);
+  sm_reduce_finish(s, own.inner, place, width, parts);
+}
+
+/* --- Strips ------------------------------------------------------------------------------------ */
+
 static void reduce_strip(const sm_reduce_state *s, strip at) {
   bool combines = s->form->stage == SM_REDUCE_COMBINE;
   at.leaves = combines ? s->groups : op_number(s, SM_KOP_MUL, sm_reduce_count_leaves(s, 1), SM_TREE_LANES);
@@ -107,6 +180,7 @@ static void reduce_strip(const sm_reduce_state *s, strip at) {
 void sm_reduce_run_strip(const sm_reduce_state *s, int32_t number_of_strip) {
   strip at = open_strip(s, number_of_strip);
   if (s->form->stage == SM_REDUCE_PARTIAL && s->pass > 0) for_columns(s, &at, resume_columns);
-  if (s->n) reduce_strip(s, at);
+  if (s->n && s->form->across) for_columns(s, &at, reduce_piece);
+  else if (s->n) reduce_strip(s, at);
   else visit_strip(s, at);
 }

@@ -13,6 +13,10 @@ enum {
   MANY_ELEMENTS = 1 << 16, /* worth a second stage */
   MAX_KEEP = 8192,         /* elements of a row in scratch memory: of f32 some in the first-level cache */
   MAX_RESIDENT = 1 << 17,  /* elements of a row that stay in half a second-level cache */
+  ACROSS = 768,            /* elements of rows taken across: less than a page of each array in use */
+  BAND = 1024,             /* elements of a band: those that the processor works on at once, and some more */
+  SHORT_ROW = 32,          /* elements, of which loading each alone takes no longer */
+  MANY_ROWS = 64,          /* to fill vectors with */
   AHEAD = 2048,            /* elements from those at work to those that are asked for */
 };
 
@@ -66,6 +70,7 @@ static int choose_vector(const sm_reduce_task *tasks, int n_tasks, const sm_prof
 
 /* Leaves of an item's counter, of nothing one. Lengths that differ little share a kernel. */
 static int choose_levels(const sm_reduce_form *form, const sm_reduce_extents *extents) {
+  if (extents->across) return SM_TREE_LANES;
   int64_t blocks = round_up(extents->reduced, SM_TREE_BLOCK), leaves = blocks * SM_TREE_LANES;
   if (form->stage == SM_REDUCE_PARTIAL && blocks > form->group) leaves = (int64_t)form->group * SM_TREE_LANES;
   if (form->stage == SM_REDUCE_COMBINE) leaves = groups_of(form, extents);
@@ -81,11 +86,12 @@ static int choose_group(int64_t inner) {
 }
 
 static bool fits(const sm_reduce_form *form, int strip, int bytes) {
-  return (int64_t)strip * form->levels * bytes <= SLOT_BYTES;
+  return (int64_t)(form->across ? form->width : strip) * form->levels * bytes <= SLOT_BYTES;
 }
 
 /* Powers of two. Where there are few columns or slots are large even vectors are cut. */
 static void choose_strip(sm_reduce_form *form, int bytes, int64_t inner, int most) {
+  while (form->across && form->width > 1 && !fits(form, 0, bytes)) form->width /= 2;
   form->strip = most;
   while (form->strip > 1 && (form->strip / 2 >= inner || !fits(form, form->strip, bytes))) form->strip /= 2;
   while (form->width > 1 && (form->width > form->strip || form->width > inner)) form->width /= 2;
@@ -97,18 +103,34 @@ static bool is_resident(const sm_reduce_form *form) {
   return form->passes > 1 && form->stage == SM_REDUCE_WHOLE;
 }
 
-/* Powers of two, so that lengths that differ little share a kernel. */
+/* Elements of a row, or of all rows of a strip. Powers of two, so that lengths that differ little
+ * share a kernel. */
 static int choose_keep(const sm_reduce_form *form, int64_t reduced) {
   int keep = SM_TREE_BLOCK;
-  if (!is_resident(form) || form->columns || reduced > MAX_KEEP) return 0;
-  while (keep < reduced) keep *= 2;
+  if (!is_resident(form) || reduced > MAX_KEEP / form->strip) return 0;
+  while (keep < reduced * form->strip) keep *= 2;
   return keep;
 }
 
+/* Rows of a band. */
+static int choose_band(const sm_reduce_form *form, int64_t reduced) {
+  int band = 1;
+  while (is_resident(form) && reduced > 0 && 2 * band * reduced <= BAND) band *= 2;
+  return band;
+}
+
+/* As many as a row has whole ones of. */
 static int choose_side(const sm_reduce_form *form, int64_t reduced) {
-  return is_resident(form) && !form->columns && reduced % ((int64_t)SM_REDUCE_SIDE * SM_TREE_BLOCK) == 0
-             ? SM_REDUCE_SIDE
-             : 1;
+  int side = is_resident(form) && !form->columns ? SM_REDUCE_SIDE : 1;
+  while (side > 1 && reduced % ((int64_t)side * SM_TREE_BLOCK) != 0) side /= 2;
+  return side;
+}
+
+/* Columns of a strip: enough to read some pages of a row, few enough for their rows to stay. */
+static int most_columns(const sm_reduce_form *form, const sm_reduce_extents *extents) {
+  int most = MAX_STRIP;
+  while (extents->across && most > form->width && most * extents->reduced > ACROSS) most /= 2;
+  return most;
 }
 
 static int log2_above(int64_t n) {
@@ -217,11 +239,12 @@ static void choose_team(sm_reduce_form *form, const sm_reduce_extents *extents, 
 sm_reduce_form sm_reduce_choose(const sm_reduce_task *tasks, int n_tasks, int passes, int pass,
                                 const sm_reduce_extents *extents, sm_reduce_stage stage,
                                 const sm_profile *profile) {
-  bool columns = extents->inner > 1;
+  bool columns = extents->inner > 1 || extents->across;
   sm_reduce_form form = {.stage = stage,
                          .passes = passes,
                          .pass = pass,
                          .columns = columns || stage == SM_REDUCE_COMBINE,
+                         .across = extents->across ? (int)extents->reduced : 0,
                          .width = 1,
                          .vector = 1,
                          .strip = 1,
@@ -234,17 +257,41 @@ sm_reduce_form sm_reduce_choose(const sm_reduce_task *tasks, int n_tasks, int pa
   }
   form.whole_blocks = extents->reduced % SM_TREE_BLOCK == 0;
   form.levels = form.columns ? choose_levels(&form, extents) : MAX_LEVELS;
-  form.keep = choose_keep(&form, extents->reduced);
   form.side = choose_side(&form, extents->reduced);
   form.one_leaf =
       !form.columns && extents->reduced > 0 && extents->reduced <= (int64_t)form.side * SM_TREE_BLOCK;
-  if (!form.columns) return form;
+  if (!form.columns) {
+    form.strip = choose_band(&form, extents->reduced);
+    form.keep = choose_keep(&form, extents->reduced);
+    return form;
+  }
   form.vector = choose_vector(tasks, n_tasks, profile);
-  form.width = (profile->chunked ? VECTORS : 1) * form.vector;
+  form.width = (profile->chunked && !form.across ? VECTORS : 1) * form.vector;
   /* Threads take a vector each. */
-  choose_strip(&form, part_bytes(tasks, n_tasks), extents->inner, profile->chunked ? MAX_STRIP : form.width);
+  choose_strip(&form, part_bytes(tasks, n_tasks), extents->inner,
+               profile->chunked ? most_columns(&form, extents) : form.width);
   form.whole_pieces = extents->inner % form.width == 0;
+  form.keep = choose_keep(&form, extents->reduced);
   return form;
+}
+
+static bool any_gives_index(const sm_reduce_task *tasks, int n_tasks) {
+  bool any = false;
+  for (int t = 0; t < n_tasks; t++) any = any || sm_reduction_gives_index(tasks[t].reduction);
+  return any;
+}
+
+bool sm_reduce_wants_across(const sm_reduce_task *tasks, int n_tasks, const sm_reduce_extents *extents,
+                            const sm_profile *profile) {
+  if (extents->inner != 1 || extents->reduced == 0) return false;
+  if (extents->reduced < SM_TREE_LANES) return true;
+  bool fills_vectors = extents->reduced % SM_TREE_LANES == 0 && !any_gives_index(tasks, n_tasks);
+  return profile->chunked && !fills_vectors && extents->reduced <= SHORT_ROW && extents->outer >= MANY_ROWS;
+}
+
+sm_reduce_extents sm_reduce_turned(const sm_reduce_extents *extents) {
+  return (sm_reduce_extents){
+      .outer = 1, .reduced = extents->reduced, .inner = extents->outer, .across = true};
 }
 
 /* Of teams that make whole results, and find their rows in the caches if they are no columns. */
@@ -280,5 +327,6 @@ void sm_reduce_size_values(const sm_reduce_form *form, const sm_reduce_extents *
   values[SM_REDUCE_SIZE_REDUCED] = extents->reduced;
   values[SM_REDUCE_SIZE_INNER] = extents->inner;
   values[SM_REDUCE_SIZE_GROUPS] = groups_of(form, extents);
-  values[SM_REDUCE_SIZE_AHEAD] = extents->reduced ? round_up(AHEAD, extents->reduced) : 1;
+  int64_t ahead = extents->reduced ? round_up(AHEAD, extents->reduced) : 1;
+  values[SM_REDUCE_SIZE_AHEAD] = ahead > form->strip ? ahead : form->strip;
 }

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "launch/reduce_geometry.h"
 
+#include <string.h>
+
 #include "trace/reduce_spaces.h"
+#include "trace/trace.h"
 
 /* The first and the last reduced axis that is longer than 1; first > last if none is. */
 static void find_range(const sm_op *reduction, const sm_shape *elements, int *first, int *last) {
@@ -48,8 +51,17 @@ sm_reduce_geometry sm_reduce_geometry_of(const sm_op *reduction, const sm_shape 
   }
   g.begin[SM_REDUCE_AXES] = n;
   g.extents =
-      (sm_reduce_extents){extent_of(&g, SM_OUTER), extent_of(&g, SM_REDUCED), extent_of(&g, SM_INNER)};
+      (sm_reduce_extents){extent_of(&g, SM_OUTER), extent_of(&g, SM_REDUCED), extent_of(&g, SM_INNER), false};
   return g;
+}
+
+void sm_reduce_turn_rows(sm_reduce_geometry *g) {
+  int order[SMELT_MAX_RANK], rank = g->elements.rank, outer = g->begin[SM_REDUCED];
+  for (int i = 0; i < rank; i++) order[i] = g->order[(outer + i) % rank];
+  memcpy(g->order, order, sizeof order);
+  g->begin[SM_REDUCED] = 0;
+  g->begin[SM_INNER] = rank - outer;
+  g->extents = sm_reduce_turned(&g->extents);
 }
 
 /* An operand's layout as one of the elements, which stands still along axes it does not
@@ -57,7 +69,7 @@ sm_reduce_geometry sm_reduce_geometry_of(const sm_op *reduction, const sm_shape 
 static void spread(const sm_reduce_geometry *g, const int8_t *map, const sm_layout *own, sm_layout *out) {
   *out = (sm_layout){.shape = g->elements, .offset = own->offset};
   for (int axis = 0; axis < own->shape.rank; axis++) {
-    if (own->shape.dims[axis] != 1) out->strides[map[axis]] = own->strides[axis];
+    if (own->shape.dims[axis] != 1 && map[axis] != SM_NO_AXIS) out->strides[map[axis]] = own->strides[axis];
   }
 }
 
@@ -76,15 +88,31 @@ static bool single_stride(const sm_layout *l, int begin, int end, int64_t *strid
   return true;
 }
 
+/* Neighbouring axes of the outer group that have one stride together are one part. */
+static void split_outer(const sm_layout *l, int begin, int end, sm_reduce_split *split) {
+  split->n = 0;
+  for (int axis = begin; axis < end; axis++) {
+    int last = split->n - 1;
+    if (l->shape.dims[axis] == 1) continue;
+    bool merges = last >= 0 && split->strides[last] == l->strides[axis] * l->shape.dims[axis];
+    if (!merges) split->extents[last = split->n++] = 1;
+    split->extents[last] *= l->shape.dims[axis];
+    split->strides[last] = l->strides[axis];
+  }
+}
+
 bool sm_reduce_strides(const sm_reduce_geometry *g, const int8_t *map, const sm_layout *own, sm_layout *wide,
-                       int64_t strides[SM_REDUCE_AXES]) {
+                       int64_t strides[SM_REDUCE_AXES], sm_reduce_split *split) {
   sm_layout spread_out;
   spread(g, map, own, &spread_out);
   sm_layout_permute(&spread_out, g->order, wide);
-  bool single = true;
+  bool single[SM_REDUCE_AXES];
   for (int group = 0; group < SM_REDUCE_AXES; group++)
-    single = single_stride(wide, g->begin[group], g->begin[group + 1], &strides[group]) && single;
-  return single;
+    single[group] = single_stride(wide, g->begin[group], g->begin[group + 1], &strides[group]);
+  split->n = 0;
+  if (!single[SM_OUTER]) split_outer(wide, g->begin[SM_OUTER], g->begin[SM_REDUCED], split);
+  if (!single[SM_OUTER]) strides[SM_OUTER] = 0;
+  return single[SM_REDUCED] && single[SM_INNER];
 }
 
 /* Whether it stands still along all axes of a group. */

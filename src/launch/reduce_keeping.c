@@ -5,12 +5,14 @@
 
 enum {
   MEMORY_COST = 8,     /* of a store and a load */
+  APART_COST = 16,     /* of loading lanes that are apart */
   MOST_COST = 1 << 20, /* costs are not told apart beyond */
 };
 
 typedef struct finder {
   const sm_trace *trace;
   const sm_block *block;
+  const sm_reduce_input *inputs;
   const sm_reduce_form *form;
   sm_reduce_keeping *keeping;
   int *cost;     /* by step: of working it out from inputs */
@@ -21,14 +23,17 @@ typedef struct finder {
   int *free; /* by row: the first pass that may keep something else there */
 } finder;
 
-static int own_cost(const sm_step *step) {
-  return step->kind == SM_STEP_COMPUTE ? sm_kop_info_of(step->kop)->cost : 0;
+static int own_cost(const finder *f, const sm_step *step) {
+  if (step->kind == SM_STEP_COMPUTE) return sm_kop_info_of(step->kop)->cost;
+  if (step->kind != SM_STEP_READ) return 0;
+  int64_t stride = f->inputs[step->index].strides[f->form->columns ? SM_INNER : SM_REDUCED];
+  return stride == 0 || stride == 1 ? 0 : APART_COST;
 }
 
 static void find_costs(finder *f) {
   for (size_t i = 0; i < f->block->steps.len; i++) {
     const sm_step *step = &f->block->steps.items[i];
-    int cost = own_cost(step);
+    int cost = own_cost(f, step);
     for (int k = 0; k < 3; k++) cost += step->args[k] == SM_NO_LOCAL ? 0 : f->cost[step->args[k]];
     f->cost[i] = cost < MOST_COST ? cost : MOST_COST;
   }
@@ -67,7 +72,7 @@ static int64_t find_pass(finder *f, int pass) {
     f->needed[i] = false;
     f->last_pass[i] = pass;
     if (keep(f, i, pass)) continue;
-    cost += own_cost(&f->block->steps.items[i]);
+    cost += own_cost(f, &f->block->steps.items[i]);
     if (f->keeping->first_pass[i] < 0) f->keeping->first_pass[i] = pass;
     for (int k = 0; k < 3; k++) {
       int32_t arg = f->block->steps.items[i].args[k];
@@ -96,12 +101,18 @@ static int row_bytes(const finder *f, smelt_dtype dtype) {
   return f->form->keep * (int)smelt_dtype_size(dtype);
 }
 
+/* Whether the last vector of a row looks at elements again, so that loads of them come after stores. */
+static bool looks_again(const sm_reduce_form *form) {
+  return !form->columns && !form->threads && !form->whole_blocks;
+}
+
 /* One that is free in the value's first pass, else a new one. */
 static int find_row(finder *f, size_t i) {
   sm_reduce_keeping *k = f->keeping;
+  int again = looks_again(f->form);
   smelt_dtype dtype = f->block->steps.items[i].dtype;
   int row = 0;
-  while (row < k->rows && (k->dtypes[row] != dtype || f->free[row] > k->first_pass[i])) row++;
+  while (row < k->rows && (k->dtypes[row] != dtype || f->free[row] + again > k->first_pass[i])) row++;
   if (row == k->rows) k->dtypes[k->rows++] = dtype;
   f->free[row] = f->last_pass[i];
   return row;
@@ -130,6 +141,32 @@ static void refuse_one(finder *f) {
   f->refused[cheapest] = true;
 }
 
+/* Whether step `i` can be worked out in the order of memory, and nothing below it is kept for later
+ * passes; counts the inputs that are apart otherwise. */
+static bool can_stage(const finder *f, int32_t i, int *apart) {
+  const sm_step *step = &f->block->steps.items[i];
+  if (step->kind == SM_STEP_READ) {
+    const int64_t *strides = f->inputs[step->index].strides;
+    bool dense = strides[SM_INNER] == f->form->across && strides[SM_REDUCED] == 1;
+    *apart += dense;
+    return dense || (strides[SM_INNER] == 0 && strides[SM_REDUCED] == 0);
+  }
+  for (int k = 0; k < 3; k++) {
+    int32_t arg = step->args[k];
+    if (arg != SM_NO_LOCAL && (f->kept[arg] || !can_stage(f, arg, apart))) return false;
+  }
+  return true;
+}
+
+/* What the first pass reduces, if that is one value. */
+static int32_t find_staged(const finder *f) {
+  int apart = 0;
+  const sm_trace_task *tasks = f->trace->tasks.items;
+  bool alone = tasks[0].pass == 0 && (f->trace->tasks.len == 1 || tasks[1].pass > 0);
+  if (!f->form->across || !alone) return SM_NO_LOCAL;
+  return can_stage(f, tasks[0].local, &apart) && apart ? tasks[0].local : SM_NO_LOCAL;
+}
+
 static bool allocate(finder *f, sm_arena *arena) {
   size_t n = f->block->steps.len;
   sm_reduce_keeping *k = f->keeping;
@@ -146,11 +183,13 @@ static bool allocate(finder *f, sm_arena *arena) {
          f->refused;
 }
 
-bool sm_reduce_find_kept(const sm_trace *trace, const sm_reduce_form *form, sm_arena *arena,
-                         sm_reduce_keeping *out) {
-  finder f = {.trace = trace, .block = &trace->blocks.items[0], .form = form, .keeping = out};
+bool sm_reduce_find_kept(const sm_trace *trace, const sm_reduce_input *inputs, const sm_reduce_form *form,
+                         sm_arena *arena, sm_reduce_keeping *out) {
+  finder f = {
+      .trace = trace, .block = &trace->blocks.items[0], .inputs = inputs, .form = form, .keeping = out};
   if (!allocate(&f, arena)) return false;
   find_costs(&f);
   for (find_passes(&f); !assign_rows(&f); find_passes(&f)) refuse_one(&f);
+  out->staged = find_staged(&f);
   return true;
 }

@@ -17,10 +17,14 @@ typedef struct emitter {
   const sm_trace *trace;
   const sm_reduce_form *form;
   const sm_reduce_input *inputs;
+  int *sizes;         /* by input: its first size argument */
+  int32_t *row_place; /* by input: where the row is along a split outer axis */
   sm_kir_kernel *kernel;
   sm_arena *arena;
   sm_reduce_keeping keeping;
   int *kept;            /* by row of the form's `keep` elements: scratch memory */
+  int32_t stage;        /* scratch memory of what is staged */
+  bool staging;         /* it is being worked out */
   spread_local *spread; /* by local of the second block */
   /* While a block is emitted: */
   const sm_block *block;
@@ -40,12 +44,14 @@ static int32_t add(const emitter *e, int32_t a, int32_t b) {
 }
 
 static int32_t size_of_input(const emitter *e, int32_t input, int which) {
-  return sm_kir_size(e->kernel, input * SM_REDUCE_INPUT_SIZES + which);
+  return sm_kir_size(e->kernel, e->sizes[input] + which);
 }
 
 static int32_t splat(const emitter *e, int32_t value) {
   return e->at->width == 1 ? value : sm_kir_splat(e->kernel, value, e->at->width);
 }
+
+static int32_t value_of(const emitter *e, int32_t i);
 
 /* --- Reads ---------------------------------------------------------------------------- */
 
@@ -58,7 +64,8 @@ static int32_t coordinate(const emitter *e, int axis) {
 /* Where the first lane's element is; NONE is 0. */
 static int32_t place_of(const emitter *e, int32_t input) {
   const sm_reduce_input *in = &e->inputs[input];
-  int32_t place = in->first ? size_of_input(e, input, SM_REDUCE_AXES) : SM_KIR_NONE;
+  int32_t place = in->first ? size_of_input(e, input, SM_REDUCE_INPUT_FIRST) : SM_KIR_NONE;
+  if (in->split.n) place = add(e, place, e->row_place[input]);
   for (int axis = 0; axis < SM_REDUCE_AXES; axis++) {
     bool of_results = e->block == &e->trace->blocks.items[RESULTS];
     if (in->strides[axis] == 0 || (of_results && axis == SM_REDUCED)) continue;
@@ -69,21 +76,64 @@ static int32_t place_of(const emitter *e, int32_t input) {
   return place == SM_KIR_NONE ? sm_kir_i64(e->kernel, 0) : place;
 }
 
+/* Rows taken across that follow each other are a known number of elements apart. */
+static int32_t step_of(const emitter *e, int32_t input) {
+  int64_t stride = e->inputs[input].strides[e->lanes];
+  if (stride == 1) return SM_KIR_NONE;
+  if (stride == e->form->across) return sm_kir_i64(e->kernel, stride);
+  return size_of_input(e, input, e->lanes);
+}
+
 static int32_t emit_read(const emitter *e, int32_t input) {
   int64_t stride = e->inputs[input].strides[e->lanes];
   int32_t place = place_of(e, input);
   if (stride == 0 || e->at->width == 1) return splat(e, sm_kir_load(e->kernel, input, place, SM_KIR_NONE, 1));
-  int32_t step = stride == 1 ? SM_KIR_NONE : size_of_input(e, input, e->lanes);
-  return sm_kir_load(e->kernel, input, place, step, e->at->width);
+  return sm_kir_load(e->kernel, input, place, step_of(e, input), e->at->width);
+}
+
+/* The element that data choose, of each lane. */
+static int32_t emit_gather(const emitter *e, const sm_step *step) {
+  int32_t input = step->index, stride = size_of_input(e, input, SM_REDUCE_INPUT_PLACE_STRIDE);
+  int32_t chosen = arithmetic(e, SM_KOP_MUL, value_of(e, step->args[0]), splat(e, stride));
+  int32_t place = add(e, splat(e, place_of(e, input)), chosen);
+  if (e->at->width == 1) return sm_kir_load(e->kernel, input, place, SM_KIR_NONE, 1);
+  if (e->inputs[input].strides[e->lanes] != 0) {
+    int32_t lanes = sm_kir_iota(e->kernel, sm_kir_i64(e->kernel, 0), e->at->width);
+    int32_t apart = splat(e, size_of_input(e, input, e->lanes));
+    place = add(e, place, arithmetic(e, SM_KOP_MUL, lanes, apart));
+  }
+  return sm_kir_gather(e->kernel, input, place);
+}
+
+/* The number of the row has a digit for each part of the axis, from the fastest. */
+static int32_t split_place(const emitter *e, int32_t input, int32_t row) {
+  int32_t place = SM_KIR_NONE;
+  for (int part = e->inputs[input].split.n - 1; part >= 0; part--) {
+    int at = SM_REDUCE_INPUT_SIZES + 2 * part;
+    int32_t extent = size_of_input(e, input, at), stride = size_of_input(e, input, at + 1);
+    int32_t digit = part ? arithmetic(e, SM_KOP_FMOD, row, extent) : row;
+    place = add(e, place, arithmetic(e, SM_KOP_MUL, digit, stride));
+    if (part) row = arithmetic(e, SM_KOP_TRUNC_DIV, row, extent);
+  }
+  return place;
+}
+
+static void begin_row(void *user, sm_kir_kernel *k, int32_t outer) {
+  emitter *e = user;
+  (void)k;
+  for (size_t i = 0; i < e->trace->inputs.len; i++) {
+    if (e->inputs[i].split.n) e->row_place[i] = split_place(e, (int32_t)i, outer);
+  }
 }
 
 /* --- Steps ------------------------------------------------------------------------------ */
 
 static int32_t emit_index(const emitter *e) {
-  return e->at->width == 1 ? e->at->index : sm_kir_iota(e->kernel, e->at->index, e->at->width);
+  if (e->at->width == 1) return e->at->index;
+  if (e->at->step == SM_KIR_NONE) return sm_kir_iota(e->kernel, e->at->index, e->at->width);
+  int32_t lanes = sm_kir_iota(e->kernel, sm_kir_i64(e->kernel, 0), e->at->width);
+  return add(e, splat(e, e->at->index), arithmetic(e, SM_KOP_MUL, lanes, splat(e, e->at->step)));
 }
-
-static int32_t value_of(const emitter *e, int32_t i);
 
 static int32_t emit_compute(const emitter *e, const sm_step *step) {
   int32_t args[3];
@@ -92,10 +142,16 @@ static int32_t emit_compute(const emitter *e, const sm_step *step) {
   return sm_kir_kop(e->kernel, step->kop, args[0], args[1], args[2], step->dtype);
 }
 
+/* Whether results wait in scratch memory for later passes: those of a strip or a band. */
+static bool spreads_by_memory(const emitter *e) {
+  return sm_reduce_has_strips(e->form) || sm_reduce_has_bands(e->form);
+}
+
 static int32_t emit_spread(const emitter *e, int32_t local) {
   const spread_local *s = &e->spread[local];
   if (sm_reduce_has_strips(e->form))
     return sm_kir_load(e->kernel, s->memory, e->at->column, SM_KIR_NONE, e->at->width);
+  if (spreads_by_memory(e)) return splat(e, sm_kir_load(e->kernel, s->memory, e->at->column, SM_KIR_NONE, 1));
   if (e->form->columns) return s->value;
   return s->lanes != SM_KIR_NONE && e->at->width == SM_TREE_LANES ? s->lanes : splat(e, s->value);
 }
@@ -114,9 +170,22 @@ static int32_t emit_step(const emitter *e, const sm_step *step) {
       return e->reduced[step->index];
     case SM_STEP_SPREAD:
       return emit_spread(e, step->index);
+    case SM_STEP_EXTENT:
+      return splat(e, size_of_input(e, step->index, SM_REDUCE_INPUT_EXTENT));
+    case SM_STEP_GATHER:
+      return emit_gather(e, step);
     default:
       return emit_compute(e, step);
   }
+}
+
+/* Works out a local of the block that is being emitted. */
+static int32_t work_out(const emitter *e, int32_t i) {
+  bool is_there = e->block == &e->trace->blocks.items[ELEMENTS] && i == e->keeping.staged && !e->staging &&
+                  e->at->pass == 0 && e->at->width > 1;
+  if (!is_there) return emit_step(e, &e->block->steps.items[i]);
+  int32_t apart = sm_kir_i64(e->kernel, e->form->across);
+  return sm_kir_load(e->kernel, e->stage, e->at->reduced, apart, e->at->width);
 }
 
 static bool is_kept(const emitter *e, int32_t i) {
@@ -131,7 +200,7 @@ static int32_t load_kept(const emitter *e, int32_t i) {
 static int32_t value_of(const emitter *e, int32_t i) {
   if (e->locals[i] != SM_KIR_NONE) return e->locals[i];
   bool is_there = is_kept(e, i) && e->keeping.first_pass[i] < e->at->pass;
-  e->locals[i] = is_there ? load_kept(e, i) : emit_step(e, &e->block->steps.items[i]);
+  e->locals[i] = is_there ? load_kept(e, i) : work_out(e, i);
   return e->locals[i];
 }
 
@@ -148,7 +217,7 @@ static void emit_write(const emitter *e, const sm_step *step) {
   int32_t buffer = (int32_t)e->trace->inputs.len + step->index, value = value_of(e, step->args[0]);
   if (elements && e->form->streaming && e->at->width > 1)
     sm_kir_stream(e->kernel, buffer, e->at->index, value);
-  else sm_kir_store(e->kernel, buffer, e->at->index, SM_KIR_NONE, value);
+  else sm_kir_store(e->kernel, buffer, e->at->index, e->at->step, value);
 }
 
 /* What is to be written is there first: what is loaded for it waits for no store. */
@@ -236,11 +305,20 @@ static void emit_elements(void *user, sm_kir_kernel *k, const sm_reduce_place *a
   }
 }
 
+static void emit_stage(void *user, sm_kir_kernel *k, const sm_reduce_place *at) {
+  emitter *e = user;
+  e->lanes = SM_REDUCED;
+  e->staging = true;
+  if (begin_block(e, ELEMENTS, at))
+    sm_kir_store(k, e->stage, at->reduced, SM_KIR_NONE, value_of(e, e->keeping.staged));
+  e->staging = false;
+}
+
 static void spread(const emitter *e, int32_t local) {
   spread_local *s = &e->spread[local];
   s->value = value_of(e, local);
   s->lanes = SM_KIR_NONE;
-  if (sm_reduce_has_strips(e->form)) sm_kir_store(e->kernel, s->memory, e->at->column, SM_KIR_NONE, s->value);
+  if (spreads_by_memory(e)) sm_kir_store(e->kernel, s->memory, e->at->column, SM_KIR_NONE, s->value);
   else if (!e->form->threads) s->lanes = sm_kir_splat(e->kernel, s->value, SM_TREE_LANES);
 }
 
@@ -295,15 +373,21 @@ static void declare_arguments(const emitter *e, sm_kir_kernel *k) {
   for (size_t i = 0; i < trace->outputs.len; i++)
     declare_buffer(k, trace->outputs.items[i].dtype, true, e->form->aligned);
   for (size_t i = 0; i < trace->scalars.len; i++) sm_kir_add_scalar(k, trace->scalars.items[i].dtype);
-  for (size_t i = 0; i < SM_REDUCE_INPUT_SIZES * trace->inputs.len; i++) (void)sm_kir_add_size(k);
+  for (size_t i = 0; i < trace->inputs.len; i++) {
+    e->sizes[i] = k->n_sizes;
+    for (int n = sm_reduce_count_sizes(&e->inputs[i]); n > 0; n--) (void)sm_kir_add_size(k);
+  }
 }
 
 static bool allocate(emitter *e) {
   const sm_block *blocks = e->trace->blocks.items;
-  size_t n = blocks[ELEMENTS].steps.len;
+  size_t n = blocks[ELEMENTS].steps.len, n_in = e->trace->inputs.len;
+  e->sizes = sm_arena_alloc(e->arena, (n_in + 1) * sizeof *e->sizes);
+  e->row_place = sm_arena_alloc(e->arena, (n_in + 1) * sizeof *e->row_place);
   e->kept = sm_arena_alloc(e->arena, n * sizeof *e->kept);
   e->spread = sm_arena_zalloc(e->arena, blocks[RESULTS].steps.len, sizeof *e->spread);
-  return e->kept && e->spread && sm_reduce_find_kept(e->trace, e->form, e->arena, &e->keeping);
+  return e->sizes && e->row_place && e->kept && e->spread &&
+         sm_reduce_find_kept(e->trace, e->inputs, e->form, e->arena, &e->keeping);
 }
 
 static int add_row(const emitter *e, sm_kir_kernel *k, smelt_dtype dtype) {
@@ -319,7 +403,11 @@ static void add_scratch(void *user, sm_kir_kernel *k) {
     if (step->kind == SM_STEP_SPREAD) e->spread[step->index].used = true;
   }
   for (int row = 0; row < e->keeping.rows; row++) e->kept[row] = add_row(e, k, e->keeping.dtypes[row]);
-  for (size_t i = 0; i < results->steps.len && sm_reduce_has_strips(e->form); i++) {
+  if (e->keeping.staged != SM_NO_LOCAL) {
+    uint32_t n = (uint32_t)(e->form->across * e->form->width);
+    e->stage = sm_kir_add_local(k, elements->steps.items[e->keeping.staged].dtype, n);
+  }
+  for (size_t i = 0; i < results->steps.len && spreads_by_memory(e); i++) {
     spread_local *s = &e->spread[i];
     if (s->used) s->memory = sm_kir_add_local(k, results->steps.items[i].dtype, (uint32_t)e->form->strip);
   }
@@ -342,9 +430,10 @@ smelt_status sm_reduce_trace_kernel(const sm_trace *trace, const sm_reduce_input
   sm_kir_init(out, allocator);
   sm_arena_init(&arena, allocator);
   emitter e = {.trace = trace, .form = form, .inputs = inputs, .kernel = out, .arena = &arena};
-  sm_reduce_body body = {&e, emit_elements, emit_results, emit_resumed, add_scratch};
-  declare_arguments(&e, out);
+  sm_reduce_body body = {&e, emit_elements, emit_results, emit_resumed, add_scratch, begin_row, emit_stage};
   e.failed = !allocate(&e);
+  if (!e.failed && e.keeping.staged == SM_NO_LOCAL) body.stage = NULL;
+  if (!e.failed) declare_arguments(&e, out);
   if (!e.failed) sm_reduce_kernel(out, tasks, n_tasks, form, &body);
   sm_arena_free(&arena);
   return e.failed ? sm_error_memory(err, "a kernel") : sm_kir_built(out, err);

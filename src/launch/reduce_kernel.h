@@ -7,9 +7,13 @@
  * costs more than memory *kept*: the first pass stores the row to scratch memory, if the form
  * says that it fits there.
  *
+ * An element that is made of several inputs, of which rows are taken across, is *staged*: worked out in
+ * the order of memory, so that only one value has to be loaded lane by lane.
+ *
  * Of every input a kernel knows the class of its strides along the three axes (0, 1 or
- * other), whether it begins at its first element and where vectors of it may lie; strides and places are
- * arguments. */
+ * other), into how many parts the outer one is split, whether it begins at its first element and where
+ * vectors of it may lie; strides, extents and places are arguments. So are stride and extent of an axis
+ * along which elements are selected. */
 #ifndef SM_LAUNCH_REDUCE_KERNEL_H
 #define SM_LAUNCH_REDUCE_KERNEL_H
 
@@ -18,11 +22,24 @@
 
 typedef struct sm_reduce_input {
   int64_t strides[SM_REDUCE_AXES];
+  sm_reduce_split split;
   int64_t first; /* where its element at the origin is, in its span */
+  /* Of the axis along which it is gathered: */
+  int64_t place_stride, extent;
 } sm_reduce_input;
 
-/* Size arguments of an input, in this order; the skeleton's are behind all of them. */
-enum { SM_REDUCE_INPUT_SIZES = SM_REDUCE_AXES + 1 };
+/* Size arguments of an input, in this order, then an extent and a stride for each part of a
+ * split axis; the skeleton's are behind all of them. */
+enum {
+  SM_REDUCE_INPUT_FIRST = SM_REDUCE_AXES,
+  SM_REDUCE_INPUT_PLACE_STRIDE,
+  SM_REDUCE_INPUT_EXTENT,
+  SM_REDUCE_INPUT_SIZES
+};
+
+static inline int sm_reduce_count_sizes(const sm_reduce_input *input) {
+  return SM_REDUCE_INPUT_SIZES + 2 * input->split.n;
+}
 
 /* The skeleton's tasks of a trace; how many there are. */
 int sm_reduce_trace_tasks(const sm_trace *trace, sm_reduce_task tasks[SM_REDUCE_TASKS]);

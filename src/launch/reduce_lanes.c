@@ -3,12 +3,25 @@
 
 #include <string.h>
 
-/* A row is kept as it is. Of a team each thread keeps its own elements for itself, those of
- * neighbouring threads side by side. */
+/* The row-major index of elements over all three axes. */
+static int32_t index_of(const sm_reduce_state *s, int32_t reduced, int32_t inner) {
+  if (s->form->across) return op2(s, SM_KOP_ADD, op_number(s, SM_KOP_MUL, inner, s->form->across), reduced);
+  int32_t row = op2(s, SM_KOP_ADD, s->rows_before, reduced);
+  return s->form->columns ? op2(s, SM_KOP_ADD, op2(s, SM_KOP_MUL, row, s->inner), inner) : row;
+}
+
+/* A row is kept as it is, behind those before it in its band, the rows of a strip one after another. Of a
+ * team each thread keeps its own elements for itself, those of neighbouring threads side by side. */
 static void find_kept(const sm_reduce_state *s, const sm_reduce_columns *c, sm_reduce_place *at) {
+  int strip = s->form->strip, keep = s->form->keep;
   at->kept = at->reduced;
   at->next_kept = SM_KIR_NONE;
-  if (!s->form->threads || !s->form->keep) return;
+  if (!keep) return;
+  if (sm_reduce_has_strips(s->form))
+    at->kept = op2(s, SM_KOP_ADD, op_number(s, SM_KOP_MUL, at->reduced, strip), c->place);
+  if (sm_reduce_has_bands(s->form))
+    at->kept = op2(s, SM_KOP_ADD, op_number(s, SM_KOP_MUL, c->place, keep / strip), at->reduced);
+  if (!s->form->threads) return;
   at->kept =
       op2(s, SM_KOP_ADD, c->kept, op_number(s, SM_KOP_MUL, at->reduced, sm_reduce_kept_apart(s->form)));
   at->next_kept = number(s, s->form->threads);
@@ -16,12 +29,11 @@ static void find_kept(const sm_reduce_state *s, const sm_reduce_columns *c, sm_r
 
 static sm_reduce_place place_of_elements(const sm_reduce_state *s, int32_t reduced,
                                          const sm_reduce_columns *c) {
-  int32_t row = op2(s, SM_KOP_ADD, s->rows_before, reduced);
-  int32_t index = s->form->columns ? op2(s, SM_KOP_ADD, op2(s, SM_KOP_MUL, row, s->inner), c->inner) : row;
   sm_reduce_place at = {.outer = s->outer,
                         .reduced = reduced,
                         .inner = c->inner,
-                        .index = index,
+                        .index = index_of(s, reduced, c->inner),
+                        .step = s->form->across ? number(s, s->form->across) : SM_KIR_NONE,
                         .column = c->place,
                         .ahead = s->ahead,
                         .writes = SM_KIR_NONE,

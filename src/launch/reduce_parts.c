@@ -126,8 +126,7 @@ void sm_reduce_end_parts(const sm_reduce_state *s, const sm_part *carried, int n
 
 /* Where column `column` of a slot's row is, which has the strips of all results abreast. */
 static int32_t slot_position(const sm_reduce_state *s, int32_t level, int32_t column) {
-  int64_t row = (int64_t)s->form->strip * s->form->abreast;
-  return op2(s, SM_KOP_ADD, op_number(s, SM_KOP_MUL, level, row), column);
+  return op2(s, SM_KOP_ADD, op_number(s, SM_KOP_MUL, level, sm_slot_columns(s->form)), column);
 }
 
 /* In each slot's row from `place` on, the part of a task combined with its own. */
@@ -215,6 +214,7 @@ static sm_reduce_place place_of_results(const sm_reduce_state *s, int32_t inner,
                            .reduced = SM_KIR_NONE,
                            .inner = inner,
                            .index = index,
+                           .step = SM_KIR_NONE,
                            .column = place,
                            .ahead = s->ahead,
                            .writes = s->form->threads ? s->writes : SM_KIR_NONE,

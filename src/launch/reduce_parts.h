@@ -43,13 +43,14 @@ typedef struct sm_reduce_state {
   int32_t reduced, inner, groups, ahead; /* size arguments */
   int32_t outer, group;                  /* of the item */
   int32_t rows_before;                   /* outer * reduced */
+  int32_t place;                         /* of a row in its band */
   int32_t begin, end;                    /* its range of the reduced axis */
   int32_t result, share;                 /* of teams: which one of those abreast the thread works on,
                                             and its number among those that do */
   int32_t writes;                        /* of teams: 1 in the thread that stores the item's result,
                                             0 in others */
   const sm_part_buffers *slots;          /* of the pass's tasks, local */
-  const sm_part_buffers *lanes;          /* local, of rows that may lack elements: those of a block; of
+  const sm_part_buffers *lanes;          /* local, of rows that are no whole blocks: for their end; of
                                             teams shared: those of a round */
   const sm_part_buffers *partial;        /* between stages */
 } sm_reduce_state;
@@ -89,9 +90,16 @@ static inline bool needs_tree(const sm_reduce_state *s, int t) {
   return s->form->columns || s->form->threads || !any_order;
 }
 
-/* Whether results are in memory: of one item in scratch memory, between stages in buffers. */
+/* Whether results are in memory: of an item or a band in scratch memory, between stages in buffers. */
 static inline bool sm_stores_results(const sm_reduce_state *s) {
-  return s->form->passes > 1 && (sm_reduce_has_strips(s->form) || s->form->stage != SM_REDUCE_WHOLE);
+  bool by_memory = sm_reduce_has_strips(s->form) || sm_reduce_has_bands(s->form);
+  return s->form->passes > 1 && (by_memory || s->form->stage != SM_REDUCE_WHOLE);
+}
+
+/* Columns that a slot has parts of: the strips of all results abreast. */
+static inline int sm_slot_columns(const sm_reduce_form *form) {
+  if (form->across) return form->width;
+  return form->columns ? form->strip * form->abreast : form->abreast;
 }
 
 /* What one thread does of those that have the same parts: before it and behind it. */

@@ -3,13 +3,9 @@
 
 #include <string.h>
 
-/* Elements at once where there are fewer than lanes. */
-enum { NARROW = 4 };
-
 /* As columns: one that is the inner axis; vectors lie along the reduced one. */
-static sm_reduce_columns the_row(const sm_reduce_state *s, int width) {
-  int32_t zero = number(s, 0);
-  return (sm_reduce_columns){zero, zero, width, SM_KIR_NONE};
+static sm_reduce_columns the_row(const sm_reduce_state *s) {
+  return (sm_reduce_columns){number(s, 0), s->place, SM_TREE_LANES, SM_KIR_NONE};
 }
 
 /* The vectors of a leaf: of a block, or of blocks side by side. Numbers of elements in
@@ -18,7 +14,7 @@ static void fill_leaf(const sm_reduce_state *s, int32_t leaf, int32_t elements, 
   enum { VECTORS = SM_TREE_BLOCK / SM_TREE_LANES };
   int side = s->form->side;
   int32_t from = op_number(s, SM_KOP_MUL, leaf, side * VECTORS);
-  sm_reduce_columns row = the_row(s, SM_TREE_LANES);
+  sm_reduce_columns row = the_row(s);
   for (int t = 0; t < s->n; t++) {
     if (needs_tree(s, t)) sm_reduce_begin_sets(s, t, SM_TREE_LANES, sets);
   }
@@ -32,40 +28,14 @@ static void fill_leaf(const sm_reduce_state *s, int32_t leaf, int32_t elements, 
   sm_reduce_run_lanes(s, from, op2(s, SM_KOP_ADD, from, vectors), s->begin, &row, sets);
 }
 
-/* Elements from `from` to `to`, `width` at once, which belong to lanes from `lane` on. */
-static void add_narrow(const sm_reduce_state *s, bool tree, int32_t from, int32_t to, int32_t lane,
-                       int width) {
-  int32_t values[1][SM_REDUCE_TASKS], reduced = sm_kir_for(s->k, from, to, width);
-  sm_reduce_columns row = the_row(s, width);
-  sm_reduce_get_elements(s, &reduced, 1, &row, values);
-  int32_t at = op2(s, SM_KOP_ADD, lane, op2(s, SM_KOP_SUB, reduced, from));
-  for (int t = 0; t < s->n; t++) {
-    if (needs_tree(s, t) != tree) continue;
-    sm_part own = {values[0][t], SM_KIR_NONE};
-    if (gives_index(s, t)) own.index = width > 1 ? sm_kir_iota(s->k, reduced, width) : reduced;
-    sm_part lanes = sm_reduce_load_part(s, s->lanes[t], at, width);
-    sm_reduce_store_part(s, s->lanes[t], at, sm_reduce_combine(s, t, lanes, own));
-  }
-  sm_kir_end(s->k);
-}
-
-/* The last elements of the range, which fill only some lanes. */
-static void add_last_elements(const sm_reduce_state *s, bool tree, int32_t from, int32_t to) {
-  int32_t rest = op_number(s, SM_KOP_FMOD, op2(s, SM_KOP_SUB, to, from), NARROW);
-  int32_t single = op2(s, SM_KOP_SUB, to, rest);
-  add_narrow(s, tree, from, single, number(s, 0), NARROW);
-  add_narrow(s, tree, single, to, op2(s, SM_KOP_SUB, single, from), 1);
-}
-
-/* The lanes that a task has filled, those of each block side by side, with indices of the
+/* The lanes that a task has filled, if there are several those of a block, with indices of the
  * reduced axis. */
-static void get_lanes(const sm_reduce_state *s, int t, int blocks, sm_part *sets, sm_part *lanes) {
-  for (int block = 0; block < blocks; block++) {
-    lanes[block] = blocks == 1 ? sm_reduce_end_sets(s, t, sets) : *sm_reduce_set_of(s, sets, t, block);
-    if (!gives_index(s, t)) continue;
-    int32_t first = sm_kir_iota(s->k, s->begin, SM_TREE_LANES);
-    lanes[block].index = sm_reduce_lane_indices(s, lanes[block].index, first, SM_TREE_LANES);
-  }
+static sm_part lanes_of(const sm_reduce_state *s, int t, int blocks, int block, sm_part *sets) {
+  sm_part lanes = blocks == 1 ? sm_reduce_end_sets(s, t, sets) : *sm_reduce_set_of(s, sets, t, block);
+  if (gives_index(s, t))
+    lanes.index =
+        sm_reduce_lane_indices(s, lanes.index, sm_kir_iota(s->k, s->begin, SM_TREE_LANES), SM_TREE_LANES);
+  return lanes;
 }
 
 static sm_part half_of(const sm_reduce_state *s, sm_part lanes, int which) {
@@ -75,45 +45,67 @@ static sm_part half_of(const sm_reduce_state *s, sm_part lanes, int which) {
 }
 
 /* The part of blocks side by side, as the tree combines their lanes, half by half, and them. */
-static sm_part combine_blocks(const sm_reduce_state *s, int t, int blocks, sm_part *lanes) {
+static sm_part combine_blocks(const sm_reduce_state *s, int t, int blocks, sm_part lanes[][SM_REDUCE_TASKS]) {
   for (int half = SM_TREE_LANES / 2; half > 0; half /= 2) {
     for (int block = 0; block < blocks; block++)
-      lanes[block] = sm_reduce_combine(s, t, half_of(s, lanes[block], 0), half_of(s, lanes[block], 1));
+      lanes[block][t] =
+          sm_reduce_combine(s, t, half_of(s, lanes[block][t], 0), half_of(s, lanes[block][t], 1));
   }
   for (int apart = 1; apart < blocks; apart *= 2) {
     for (int block = 0; block < blocks; block += 2 * apart)
-      lanes[block] = sm_reduce_combine(s, t, lanes[block], lanes[block + apart]);
+      lanes[block][t] = sm_reduce_combine(s, t, lanes[block][t], lanes[block + apart][t]);
   }
-  return lanes[0];
+  return lanes[0][t];
 }
 
-/* Adds the last of `elements` that begin at `first` to the lanes of all tasks that need the
- * tree, or of all others. */
-static void complete_lanes(const sm_reduce_state *s, bool tree, int32_t first, int32_t elements,
-                           sm_part lanes[][SM_REDUCE_SIDE]) {
-  int32_t zero = number(s, 0), end = op2(s, SM_KOP_ADD, first, elements);
-  int32_t single = op_number(s, SM_KOP_FMOD, elements, SM_TREE_LANES);
+/* A loop around what is done once, or not at all if no elements are left. */
+static void begin_if_any(const sm_reduce_state *s, int32_t rest) {
+  (void)sm_kir_for(s->k, number(s, 0), op_number(s, SM_KOP_MIN, rest, 1), 1);
+}
+
+/* The last `rest` lanes of a task as the first ones, before neutral ones. */
+static sm_part move_to_front(const sm_reduce_state *s, int t, sm_part lanes, int32_t rest) {
+  int32_t from = op2(s, SM_KOP_SUB, number(s, SM_TREE_LANES), rest);
+  sm_reduce_store_part(s, s->lanes[t], number(s, 0), lanes);
+  sm_reduce_store_part(s, s->lanes[t], number(s, SM_TREE_LANES), sm_reduce_neutral(s, t, SM_TREE_LANES));
+  return sm_reduce_load_part(s, s->lanes[t], from, SM_TREE_LANES);
+}
+
+/* Adds the last elements, fewer than there are lanes, to those of all tasks that need the tree,
+ * or of all others. A row has a vector at least, so they come with elements before them. */
+static void add_rest(const sm_reduce_state *s, bool tree, int32_t end, int32_t rest, sm_part *lanes) {
+  sm_part carried[SM_REDUCE_TASKS];
+  int32_t values[1][SM_REDUCE_TASKS];
+  sm_reduce_columns row = the_row(s);
+  begin_if_any(s, rest);
+  sm_reduce_carry_parts(s, lanes, s->n, carried);
+  memcpy(lanes, carried, (size_t)s->n * sizeof *lanes);
+  int32_t first = op_number(s, SM_KOP_SUB, end, SM_TREE_LANES);
+  sm_reduce_get_elements(s, &first, 1, &row, values);
   for (int t = 0; t < s->n; t++) {
-    if (needs_tree(s, t) == tree) sm_reduce_store_part(s, s->lanes[t], zero, lanes[t][0]);
+    if (needs_tree(s, t) != tree) continue;
+    sm_part own = {values[0][t], gives_index(s, t) ? sm_kir_iota(s->k, first, SM_TREE_LANES) : SM_KIR_NONE};
+    lanes[t] = sm_reduce_combine(s, t, lanes[t], move_to_front(s, t, own, rest));
   }
-  add_last_elements(s, tree, op2(s, SM_KOP_SUB, end, single), end);
-  for (int t = 0; t < s->n; t++) {
-    if (needs_tree(s, t) == tree) lanes[t][0] = sm_reduce_load_part(s, s->lanes[t], zero, SM_TREE_LANES);
-  }
+  sm_reduce_end_parts(s, carried, s->n, lanes);
 }
 
 /* Parts of all tasks that need the tree, or of all others, from their lanes and what is
  * left of `elements` that begin at `first`. */
 static void close_lanes(const sm_reduce_state *s, bool tree, int32_t first, int32_t elements, sm_part *sets,
                         sm_part *parts) {
-  sm_part lanes[SM_REDUCE_TASKS][SM_REDUCE_SIDE];
+  sm_part lanes[SM_REDUCE_SIDE][SM_REDUCE_TASKS];
   int blocks = tree ? s->form->side : 1;
-  for (int t = 0; t < s->n; t++) {
-    if (needs_tree(s, t) == tree) get_lanes(s, t, blocks, sets, lanes[t]);
+  for (int block = 0; block < blocks; block++) {
+    for (int t = 0; t < s->n; t++)
+      lanes[block][t] = needs_tree(s, t) == tree ? lanes_of(s, t, blocks, block, sets) : sm_no_part;
   }
-  if (!s->form->whole_blocks) complete_lanes(s, tree, first, elements, lanes);
+  if (!s->form->whole_blocks) {
+    int32_t rest = op_number(s, SM_KOP_FMOD, elements, SM_TREE_LANES);
+    add_rest(s, tree, op2(s, SM_KOP_ADD, first, elements), rest, lanes[0]);
+  }
   for (int t = 0; t < s->n; t++) {
-    if (needs_tree(s, t) == tree) parts[t] = combine_blocks(s, t, blocks, lanes[t]);
+    if (needs_tree(s, t) == tree) parts[t] = combine_blocks(s, t, blocks, lanes);
   }
 }
 
@@ -142,13 +134,17 @@ static void reduce_leaf(const sm_reduce_state *s, int32_t leaf, sm_part *sets, s
 /* A pass without tasks: all elements of the range. */
 static void visit_row(const sm_reduce_state *s) {
   sm_part none[SM_REDUCE_SETS];
+  int32_t no_values[1][SM_REDUCE_TASKS];
   int32_t elements = op2(s, SM_KOP_SUB, s->end, s->begin);
   int32_t vectors = op_number(s, SM_KOP_TRUNC_DIV, elements, SM_TREE_LANES);
-  sm_reduce_columns row = the_row(s, SM_TREE_LANES);
+  sm_reduce_columns row = the_row(s);
   sm_reduce_no_sets(none);
   sm_reduce_run_lanes(s, number(s, 0), vectors, s->begin, &row, none);
-  int32_t whole = op2(s, SM_KOP_ADD, s->begin, op_number(s, SM_KOP_MUL, vectors, SM_TREE_LANES));
-  if (!s->form->whole_blocks) add_last_elements(s, true, whole, s->end);
+  if (s->form->whole_blocks) return;
+  begin_if_any(s, op_number(s, SM_KOP_FMOD, elements, SM_TREE_LANES));
+  int32_t last = op_number(s, SM_KOP_SUB, s->end, SM_TREE_LANES);
+  sm_reduce_get_elements(s, &last, 1, &row, no_values);
+  sm_kir_end(s->k);
 }
 
 /* All leaves, which leave lanes of tasks that need no tree, and a part of each other. */
@@ -175,7 +171,7 @@ static void reduce_row(const sm_reduce_state *s) {
   else reduce_leaves(s, sets, parts);
   int32_t elements = op2(s, SM_KOP_SUB, s->end, s->begin);
   if (any_needs(s, false)) close_lanes(s, false, s->begin, elements, sets, parts);
-  sm_reduce_finish(s, zero, zero, 1, parts);
+  sm_reduce_finish(s, zero, s->place, 1, parts);
 }
 
 void sm_reduce_run_row(const sm_reduce_state *s) {

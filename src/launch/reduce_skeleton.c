@@ -41,6 +41,20 @@ static sm_reduce_state pass_of(const sm_reduce_state *s, int pass) {
   return own;
 }
 
+static void find_row(sm_reduce_state *s, int32_t outer) {
+  s->outer = outer;
+  s->rows_before = op2(s, SM_KOP_MUL, outer, s->reduced);
+  if (s->body->row) s->body->row(s->body->user, s->k, outer);
+}
+
+static void run_band(sm_reduce_state *s, int32_t first, int32_t end) {
+  int32_t row = sm_kir_for(s->k, first, end, 1);
+  s->place = op2(s, SM_KOP_SUB, row, first);
+  find_row(s, row);
+  sm_reduce_run_row(s);
+  sm_kir_end(s->k);
+}
+
 /* The item that a thread of a team works on: each result's threads are neighbours with rows, so
  * that they read neighbours, and with columns those of neighbouring strips. What is beyond the
  * last item is the last one once more, of which nothing is read and stored. */
@@ -57,26 +71,31 @@ static int32_t join_team(sm_reduce_state *s, int32_t first, int32_t end, int32_t
   return op2(s, SM_KOP_MIN, own, op_number(s, SM_KOP_SUB, end, 1));
 }
 
-static void run_pass(const sm_reduce_state *s, int32_t number_of_strip) {
-  if (s->form->threads) sm_reduce_run_team(s, number_of_strip);
-  else if (s->form->columns) sm_reduce_run_strip(s, number_of_strip);
-  else sm_reduce_run_row(s);
+/* All passes over an item, or over the rows up to `end`; of stages their own one. */
+static void run_passes(const sm_reduce_state *s, int32_t item, int32_t end, int32_t number_of_strip) {
+  bool whole = s->form->stage == SM_REDUCE_WHOLE;
+  for (int pass = whole ? 0 : s->form->pass; pass < (whole ? s->form->passes : s->form->pass + 1); pass++) {
+    sm_reduce_state own = pass_of(s, pass);
+    if (s->form->threads) sm_reduce_run_team(&own, number_of_strip);
+    else if (s->form->columns) sm_reduce_run_strip(&own, number_of_strip);
+    else if (sm_reduce_has_bands(s->form)) run_band(&own, item, end);
+    else sm_reduce_run_row(&own);
+  }
 }
 
 static void run_items(sm_reduce_state *s) {
   int32_t strips = count_strips(s), begin = sm_kir_chunk_begin(s->k), end = sm_kir_chunk_end(s->k);
-  int32_t item = sm_kir_for(s->k, begin, end, s->form->abreast), is_there = SM_KIR_NONE;
+  bool bands = sm_reduce_has_bands(s->form);
+  int items = bands ? s->form->strip : s->form->abreast;
+  int32_t item = sm_kir_for(s->k, begin, end, items), is_there = SM_KIR_NONE;
+  if (bands) end = op2(s, SM_KOP_MIN, op_number(s, SM_KOP_ADD, item, items), end);
   if (s->form->threads) item = join_team(s, item, end, &is_there);
   int32_t number_of_strip = s->form->columns ? take_off(s, &item, strips) : SM_KIR_NONE;
   find_range(s, &item);
   if (s->form->threads && !s->form->whole_blocks) s->end = choose(s, is_there, s->end, s->begin);
-  s->outer = item;
-  s->rows_before = op2(s, SM_KOP_MUL, item, s->reduced);
-  bool whole = s->form->stage == SM_REDUCE_WHOLE;
-  for (int pass = whole ? 0 : s->form->pass; pass < (whole ? s->form->passes : s->form->pass + 1); pass++) {
-    sm_reduce_state own = pass_of(s, pass);
-    run_pass(&own, number_of_strip);
-  }
+  if (!bands) find_row(s, item);
+  s->place = number(s, 0);
+  run_passes(s, item, end, number_of_strip);
   sm_kir_end(s->k);
   if (s->form->streaming) sm_kir_fence(s->k);
 }
@@ -118,9 +137,9 @@ static void add_scratch(const sm_reduce_state *s) {
   const sm_reduce_form *form = s->form;
   for (int t = 0; t < s->n_all; t++) {
     bool counts = !form->threads || !form->one_leaf;
-    if (counts) s->memory->slots[t] = add_locals(s, t, form->levels * form->strip * form->abreast);
+    if (counts) s->memory->slots[t] = add_locals(s, t, form->levels * sm_slot_columns(form));
     if (form->threads) s->memory->lanes[t] = add_locals(s, t, form->parts * form->strip * form->abreast);
-    else if (!form->columns && !form->whole_blocks) s->memory->lanes[t] = add_locals(s, t, SM_TREE_LANES);
+    else if (!form->columns && !form->whole_blocks) s->memory->lanes[t] = add_locals(s, t, 2 * SM_TREE_LANES);
     if (form->stage == SM_REDUCE_WHOLE && sm_stores_results(s))
       s->memory->results[t] = sm_kir_add_local(s->k, result_dtype(s, t), (uint32_t)form->strip);
   }

@@ -23,6 +23,10 @@
  *              columns has a row of parts in each slot, read in one pass over the 16
  *              rows of a lane.
  *
+ * Rows of few elements would fill no vector. They are taken *across*: as columns that are next to
+ * each other along the outer axis, which becomes the inner one. There is one block, so the lanes
+ * of some columns are combined in the slots as they are, without a counter.
+ *
  * A *group* is a power of two of whole blocks. Its part depends on no other group, and
  * the tree over groups is the upper end of the whole tree; so long reductions are made
  * in two stages, PARTIAL and COMBINE, by any number of threads and with the same bits
@@ -36,6 +40,9 @@
  * Where later elements need earlier results, an item makes several *passes* over its
  * elements: each combines the tasks that are its own, the last may have none. So a row is
  * read from memory once and then from the caches.
+ *
+ * Short rows are taken in *bands*: each pass goes over the rows of a band, so that the processor
+ * works on several at once. What a pass has made of a row is in scratch memory for the next one.
  *
  * Rows that are too long for that, and few, are shared out: each pass is two stages of its own,
  * or if it has no tasks a PARTIAL, and results are in memory for the passes after it.
@@ -67,6 +74,7 @@ typedef struct sm_reduce_task {
 
 typedef struct sm_reduce_extents {
   int64_t outer, reduced, inner;
+  bool across; /* rows taken as columns: in memory elements follow each other along the reduced axis */
 } sm_reduce_extents;
 
 typedef enum sm_reduce_stage { SM_REDUCE_WHOLE, SM_REDUCE_PARTIAL, SM_REDUCE_COMBINE } sm_reduce_stage;
@@ -75,21 +83,22 @@ typedef struct sm_reduce_form {
   sm_reduce_stage stage;
   int passes, pass; /* all of the work; of stages the one that they belong to */
   bool columns;
-  int width;                       /* columns side by side: some vectors */
-  int vector;                      /* lanes of one */
-  int strip;                       /* columns of a strip */
-  int levels;                      /* slots */
-  int group;                       /* blocks of a group */
-  bool one_leaf;                   /* rows and teams: an item has no more, and needs no counter */
-  int side;                        /* blocks of a row that are filled side by side */
-  int threads;                     /* of a team; 0: each works on items of its own */
-  int abreast;                     /* results, or vectors of them, that a team makes side by side; else 1 */
-  int parts;                       /* of each result, that a round of a team makes: a power of two */
-  int keep;                        /* elements of an item, or a team's items, that fit into scratch memory;
-                                      0: they do not */
-  bool streaming;                  /* elements that are written bypass the caches */
-  bool aligned;                    /* teams: vectors of what is written per element begin at multiples of
-                                      their width */
+  int across;     /* elements of a row taken across; 0 otherwise */
+  int width;      /* columns side by side: some vectors */
+  int vector;     /* lanes of one */
+  int strip;      /* columns of a strip, rows of a band */
+  int levels;     /* slots; of rows taken across, the lanes of a piece */
+  int group;      /* blocks of a group */
+  bool one_leaf;  /* rows and teams: an item has no more, and needs no counter */
+  int side;       /* blocks of a row that are filled side by side */
+  int threads;    /* of a team; 0: each works on items of its own */
+  int abreast;    /* results, or vectors of them, that a team makes side by side; else 1 */
+  int parts;      /* of each result, that a round of a team makes: a power of two */
+  int keep;       /* elements of an item, a band or a team's items, that fit into scratch memory;
+                     0: they do not */
+  bool streaming; /* elements that are written bypass the caches */
+  bool aligned;   /* teams: vectors of what is written per element begin at multiples of
+                     their width */
   bool whole_blocks, whole_pieces; /* no block, or round of a team, lacks an element; columns are a
                                       multiple of `width` */
 } sm_reduce_form;
@@ -102,9 +111,17 @@ enum { SM_REDUCE_KEPT_BYTES = 32 * 1024 };
 sm_reduce_form sm_reduce_choose(const sm_reduce_task *tasks, int n_tasks, int passes, int pass,
                                 const sm_reduce_extents *extents, sm_reduce_stage stage,
                                 const sm_profile *profile);
+/* Whether rows are to be taken across, as those of fewer elements than there are lanes have to; the
+ * extents that they have then. */
+bool sm_reduce_wants_across(const sm_reduce_task *tasks, int n_tasks, const sm_reduce_extents *extents,
+                            const sm_profile *profile);
+sm_reduce_extents sm_reduce_turned(const sm_reduce_extents *extents);
 /* Whether the extents have so few results for so many elements that they are worth stages. */
 bool sm_reduce_wants_stages(const sm_reduce_extents *extents, int passes, const sm_profile *profile);
 
+static inline bool sm_reduce_has_bands(const sm_reduce_form *form) {
+  return !form->columns && !form->threads && form->strip > 1;
+}
 /* Whether strips of columns have scratch memory; otherwise what is known of an item are values. */
 static inline bool sm_reduce_has_strips(const sm_reduce_form *form) {
   return form->columns && !form->threads;
@@ -130,6 +147,7 @@ void sm_reduce_size_values(const sm_reduce_form *form, const sm_reduce_extents *
 typedef struct sm_reduce_place {
   int32_t outer, reduced, inner; /* of a result there is no `reduced` */
   int32_t index;                 /* row-major, of elements over all three axes */
+  int32_t step;                  /* of `index` from lane to lane; NONE: 1 */
   int32_t column;                /* of `inner`, in its strip */
   int32_t ahead;                 /* rows: see SM_REDUCE_SIZE_AHEAD */
   int32_t kept, next_kept;       /* where scratch memory of the form's `keep` elements has what is kept of the
@@ -154,6 +172,12 @@ typedef struct sm_reduce_body {
   void (*resume)(void *user, sm_kir_kernel *k, const sm_reduce_place *at, const int32_t *values);
   /* Adds the body's own scratch memory, all arguments being there; or NULL. */
   void (*scratch)(void *user, sm_kir_kernel *k);
+  /* What follows is at that index along the outer axis, until the next call; or NULL. */
+  void (*row)(void *user, sm_kir_kernel *k, int32_t outer);
+  /* Of rows taken across: before elements of some columns are asked for in the first pass, works all of
+   * them out in the order in which they lie in memory, here the next ones; or NULL. `reduced` counts
+   * on over the columns. */
+  void (*stage)(void *user, sm_kir_kernel *k, const sm_reduce_place *at);
 } sm_reduce_body;
 
 /* Adds the code to a kernel that has the caller's arguments and nothing else. Between

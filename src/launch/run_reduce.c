@@ -49,14 +49,33 @@ static smelt_status add_scratch(run *r, size_t bytes, sm_kir_span *span, smelt_e
   return SMELT_OK;
 }
 
-static smelt_status gather(run *r, size_t input, sm_layout *layout, smelt_error *err) {
+/* By an array that is dense in the order of a layout. */
+static smelt_status replace_input(run *r, size_t input, const sm_layout *layout, smelt_error *err) {
   const sm_trace_value *value = &r->trace->inputs.items[input];
   const sm_buffer *from = r->operands.on->buffers[value->value];
-  sm_reduce_gathered(&r->geometry, layout, r->inputs[input].strides);
+  r->inputs[input].first = r->inputs[input].split.n = 0;
   SM_TRY(sm_buffer_gather(from, value->dtype, layout, &r->scratch[r->n_scratch], err));
   const sm_buffer *gathered = r->scratch[r->n_scratch++];
   r->spans[input] = (sm_kir_span){gathered->data, gathered->bytes};
   return SMELT_OK;
+}
+
+/* Of an input from which elements are selected. Kept axes without a single stride become dense, and
+ * the gathered one is behind them. */
+static smelt_status place_gathered(run *r, size_t input, const sm_layout *own, const sm_layout *wide,
+                                   bool single, smelt_error *err) {
+  sm_reduce_input *in = &r->inputs[input];
+  int axis = r->trace->inputs.items[input].gathered;
+  in->extent = own->shape.dims[axis];
+  in->place_stride = own->strides[axis];
+  if (single) return SMELT_OK;
+  sm_layout all = *wide;
+  sm_reduce_gathered(&r->geometry, &all, in->strides);
+  all.shape.dims[all.shape.rank] = in->extent;
+  all.strides[all.shape.rank++] = in->place_stride;
+  for (int a = 0; a < SM_REDUCE_AXES; a++) in->strides[a] *= in->extent;
+  in->place_stride = 1;
+  return replace_input(r, input, &all, err);
 }
 
 static smelt_status place_input(run *r, size_t input, smelt_error *err) {
@@ -67,11 +86,14 @@ static smelt_status place_input(run *r, size_t input, smelt_error *err) {
                    &own);
   sm_layout_bounds(&own, &begin, &end);
   if (sm_operands_are_whole(&r->operands)) begin = 0;
-  if (!sm_reduce_strides(&r->geometry, value->map, &own, &wide, r->inputs[input].strides))
-    return gather(r, input, &wide, err);
   r->inputs[input].first = own.offset - begin;
   r->spans[input] = sm_operands_span(&r->operands, input);
-  return SMELT_OK;
+  sm_reduce_input *in = &r->inputs[input];
+  bool single = sm_reduce_strides(&r->geometry, value->map, &own, &wide, in->strides, &in->split);
+  if (value->gathered != SM_NO_AXIS) return place_gathered(r, input, &own, &wide, single, err);
+  if (single) return SMELT_OK;
+  sm_reduce_gathered(&r->geometry, &wide, r->inputs[input].strides);
+  return replace_input(r, input, &wide, err);
 }
 
 static smelt_status place_operands(run *r, smelt_error *err) {
@@ -97,7 +119,6 @@ static bool has_tasks(const run *r, int pass) {
 
 static void choose_forms(run *r) {
   int passes = sm_trace_passes(r->trace);
-  (void)sm_reduce_trace_tasks(r->trace, r->tasks);
   if (!sm_reduce_wants_stages(&r->geometry.extents, passes, r->env->device->profile)) {
     add_stage(r, 0, SM_REDUCE_WHOLE);
     return;
@@ -113,7 +134,7 @@ static bool has_aligned_rows(const run *r) {
   enum { LINE = 64 };
   const sm_reduce_extents *e = &r->geometry.extents;
   int64_t length = e->inner > 1 ? e->inner : e->outer > 1 ? e->reduced : LINE;
-  bool aligned = true;
+  bool aligned = !e->across;
   for (size_t i = 0; i < r->trace->outputs.len; i++)
     aligned = aligned && length * (int64_t)smelt_dtype_size(r->trace->outputs.items[i].dtype) % LINE == 0;
   return aligned;
@@ -153,17 +174,17 @@ static smelt_status create_parts(run *r, smelt_error *err) {
 
 /* --- Kernels -------------------------------------------------------------------------------- */
 
-_Static_assert(sizeof(sm_reduce_form) == 16 * sizeof(int), "what is added to a form enters the key too");
+_Static_assert(sizeof(sm_reduce_form) == 17 * sizeof(int), "what is added to a form enters the key too");
 
 /* All that enters the kernel of a stage, but for the trace. */
 static bool key_of(const run *r, int stage, sm_layout_class *out) {
   const sm_reduce_form *f = &r->forms[stage];
-  const int fields[] = {(int)f->stage, f->passes,   f->pass,      f->columns,      f->width,
-                        f->vector,     f->strip,    f->levels,    f->group,        f->keep,
-                        f->side,       f->one_leaf, f->streaming, f->whole_blocks, f->whole_pieces,
-                        f->threads,    f->abreast,  f->parts,     f->aligned};
+  const int fields[] = {(int)f->stage,   f->passes,  f->pass,     f->columns,   f->across,
+                        f->width,        f->vector,  f->strip,    f->levels,    f->group,
+                        f->keep,         f->side,    f->one_leaf, f->streaming, f->whole_blocks,
+                        f->whole_pieces, f->threads, f->abreast,  f->parts,     f->aligned};
   size_t n_in = r->trace->inputs.len;
-  out->len = sizeof fields + n_in * (SM_REDUCE_AXES + 2);
+  out->len = sizeof fields + n_in * (SM_REDUCE_AXES + 4);
   out->bytes = sm_arena_alloc(r->env->scratch, out->len);
   if (!out->bytes) return false;
   memcpy(out->bytes, fields, sizeof fields);
@@ -171,6 +192,8 @@ static bool key_of(const run *r, int stage, sm_layout_class *out) {
   for (size_t i = 0; i < n_in; i++) {
     for (int axis = 0; axis < SM_REDUCE_AXES; axis++) *to++ = sm_stride_class_of(r->inputs[i].strides[axis]);
     *to++ = r->inputs[i].first != 0;
+    *to++ = f->across && r->inputs[i].strides[SM_INNER] == f->across;
+    *to++ = (uint8_t)r->inputs[i].split.n;
     *to++ = sm_reduce_aligns(f, &r->inputs[i]);
   }
   return true;
@@ -213,8 +236,14 @@ static smelt_status get_kernel(const run *r, int stage, const sm_kernel_entry **
 static void fill_sizes(const run *r, int stage, int64_t *sizes) {
   for (size_t i = 0; i < r->trace->inputs.len; i++) {
     memcpy(sizes, r->inputs[i].strides, sizeof r->inputs[i].strides);
-    sizes[SM_REDUCE_AXES] = r->inputs[i].first;
+    sizes[SM_REDUCE_INPUT_FIRST] = r->inputs[i].first;
+    sizes[SM_REDUCE_INPUT_PLACE_STRIDE] = r->inputs[i].place_stride;
+    sizes[SM_REDUCE_INPUT_EXTENT] = r->inputs[i].extent;
     sizes += SM_REDUCE_INPUT_SIZES;
+    for (int part = 0; part < r->inputs[i].split.n; part++) {
+      *sizes++ = r->inputs[i].split.extents[part];
+      *sizes++ = r->inputs[i].split.strides[part];
+    }
   }
   sm_reduce_size_values(&r->forms[stage], &r->geometry.extents, sizes);
 }
@@ -232,7 +261,8 @@ static int64_t estimate_ns(const run *r) {
 }
 
 static bool prepare_stage(const run *r, int stage, const sm_word *scalars, sm_launch *launch) {
-  size_t n_sizes = r->trace->inputs.len * SM_REDUCE_INPUT_SIZES + SM_REDUCE_SIZES;
+  size_t n_sizes = SM_REDUCE_SIZES;
+  for (size_t i = 0; i < r->trace->inputs.len; i++) n_sizes += (size_t)sm_reduce_count_sizes(&r->inputs[i]);
   int64_t *sizes = sm_arena_alloc(r->env->scratch, n_sizes * sizeof *sizes);
   if (!sizes) return false;
   fill_sizes(r, stage, sizes);
@@ -281,6 +311,9 @@ static smelt_status plan_and_launch(run *r, smelt_error *err) {
   if (!allocate(r)) return sm_error_memory(err, "a launch");
   r->geometry =
       sm_reduce_geometry_of(first_reduction(r), sm_block_shape(r->segment, &r->trace->blocks.items[0]));
+  int n_tasks = sm_reduce_trace_tasks(r->trace, r->tasks);
+  if (sm_reduce_wants_across(r->tasks, n_tasks, &r->geometry.extents, r->env->device->profile))
+    sm_reduce_turn_rows(&r->geometry);
   if (r->geometry.extents.outer * r->geometry.extents.inner == 0) return SMELT_OK;
   choose_forms(r);
   choose_streaming(r);

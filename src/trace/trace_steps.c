@@ -129,8 +129,10 @@ static int32_t spread(sm_trace_builder *b, sm_block *block, uint32_t v) {
 static void follow_elements(const sm_trace_builder *b, const sm_op *op, sm_trace_value *bound) {
   int rank = b->segment->values.items[bound->value].shape.rank;
   int space = b->segment->values.items[op->out].shape.rank;
-  for (int axis = 0; axis < rank; axis++)
-    bound->map[axis] = (int8_t)sm_reduce_element_axis(&b->records, space, space - rank + axis);
+  for (int axis = 0; axis < rank; axis++) {
+    if (axis != bound->gathered)
+      bound->map[axis] = (int8_t)sm_reduce_element_axis(&b->records, space, space - rank + axis);
+  }
 }
 
 /* Of what a selection selects from, the extent of the axis. */

@@ -113,6 +113,12 @@ static int rms_norm(smelt_context *ctx, const problem *p, smelt_tensor *x, smelt
   return 1;
 }
 
+/* Of two tensors, in a single pass. */
+static int dot(smelt_context *ctx, const problem *p, smelt_tensor *x, smelt_tensor **out) {
+  out[0] = sum_of(p, smelt_add(smelt_mul(x, input(ctx, p, 7)), 0.25));
+  return 1;
+}
+
 static int z_score(smelt_context *ctx, const problem *p, smelt_tensor *x, smelt_tensor **out) {
   (void)ctx;
   smelt_tensor *std = smelt_std(smelt_ref(x), &p->axis, 1, true, 1.0);
@@ -154,6 +160,22 @@ static int log_sum(smelt_context *ctx, const problem *p, smelt_tensor *x, smelt_
   smelt_tensor *top = max_of(p, smelt_ref(x)), *e = smelt_exp(smelt_subtract(x, smelt_ref(top)));
   smelt_tensor *share = smelt_divide(smelt_ref(e), sum_of(p, smelt_ref(e)));
   out[0] = smelt_add(sum_of(p, smelt_mul(share, e)), top);
+  return 1;
+}
+
+/* A label for each row, or column, some of them from the end and some beyond it. */
+static smelt_tensor *labels(smelt_context *ctx, const problem *p) {
+  int64_t length = p->axis ? p->columns : p->rows, n = p->axis ? p->rows : p->columns, at[2600];
+  CHECK(n <= 2600);
+  for (int64_t i = 0; i < n; i++) at[i] = i % 17 == 5 ? length + 3 : i * 7 % length - (i % 3 ? 0 : length);
+  return smelt_from_host(ctx, SMELT_I64, DIMS(p->axis ? n : 1, p->axis ? 1 : n), at);
+}
+
+static int cross_entropy(smelt_context *ctx, const problem *p, smelt_tensor *x, smelt_tensor **out) {
+  smelt_tensor *top = max_of(p, smelt_ref(x)), *at = smelt_add(labels(ctx, p), 0);
+  smelt_tensor *chosen = smelt_take_along_axis(smelt_ref(x), at, p->axis);
+  smelt_tensor *sum = sum_of(p, smelt_exp(smelt_subtract(x, smelt_ref(top))));
+  out[0] = smelt_subtract(smelt_add(smelt_log(sum), top), chosen);
   return 1;
 }
 
@@ -217,10 +239,20 @@ static void check_program(const judges *j, program *run, const problem *p) {
   for (int i = 0; i < n; i++) check_values(out[i], expected[i]);
 }
 
-static program *const float_programs[] = {softmax,           kept_softmax,   scaled_masked_softmax,
-                                          composite_softmax, layer_norm,     rms_norm,
-                                          z_score,           several_inputs, variance,
-                                          largest,           log_sum,        shifted};
+static program *const float_programs[] = {softmax,
+                                          kept_softmax,
+                                          scaled_masked_softmax,
+                                          composite_softmax,
+                                          layer_norm,
+                                          rms_norm,
+                                          z_score,
+                                          several_inputs,
+                                          variance,
+                                          largest,
+                                          log_sum,
+                                          cross_entropy,
+                                          shifted,
+                                          dot};
 static program *const integer_programs[] = {shifted, several_inputs, largest};
 
 #define EACH(list, i) for (size_t i = 0; i < sizeof(list) / sizeof *(list); i++)
@@ -232,8 +264,13 @@ static void check_all(const judges *j, const problem *p) {
   else EACH(integer_programs, i) check_program(j, integer_programs[i], p);
 }
 
+static void check_some(const judges *j, const problem *p) {
+  static program *const programs[] = {kept_softmax, layer_norm, largest};
+  EACH(programs, i) check_program(j, programs[i], p);
+}
+
 /* Multiples of a block and its neighbours, one element, lanes and their neighbours. */
-static const int64_t lengths[] = {512, 1, 257, 16, 256, 15, 255, 17, 1024, 1000, 512, 31};
+static const int64_t lengths[] = {512, 1, 257, 16, 256, 15, 255, 17, 1024, 1000, 512, 64, 31};
 enum { FEW = 5, ALL = sizeof lengths / sizeof lengths[0] };
 
 static void check_lengths(const judges *j, problem p, size_t n_lengths) {
@@ -251,6 +288,19 @@ TEST(lengths_and_dtypes_in_one_context) {
                                        SMELT_U8,  SMELT_BF16, SMELT_I64};
   judges j = open_judges(SMELT_MODE_STRICT);
   EACH(dtypes, i) check_lengths(&j, (problem){.dtype = dtypes[i]}, dtypes[i] == SMELT_F32 ? ALL : FEW);
+  close_judges(&j);
+}
+
+/* Rows taken across: many of few elements, also where the last columns fill no vector. */
+TEST(many_short_rows) {
+  judges j = open_judges(SMELT_MODE_DEFAULT);
+  for (int columns = 2; columns <= 24; columns += 11) {
+    check_all(&j, &(problem){.dtype = SMELT_F32, .rows = 1003, .columns = columns, .axis = 1});
+    check_some(&j,
+               &(problem){.dtype = SMELT_F64, .rows = 100, .columns = columns, .axis = 1, .sliced = true});
+    check_some(
+        &j, &(problem){.dtype = SMELT_F32, .rows = 2500, .columns = columns, .axis = 1, .transposed = true});
+  }
   close_judges(&j);
 }
 
@@ -273,11 +323,6 @@ TEST(the_interpreter_agrees) {
   judges j = open_judges(SMELT_MODE_DEFAULT);
   check_lengths(&j, (problem){.dtype = SMELT_F32, .special = true}, FEW);
   close_judges(&j);
-}
-
-static void check_some(const judges *j, const problem *p) {
-  static program *const programs[] = {kept_softmax, layer_norm, largest};
-  EACH(programs, i) check_program(j, programs[i], p);
 }
 
 /* Rows that no scratch memory holds, and columns of which a strip is no wider than a line. */
@@ -349,10 +394,63 @@ TEST(one_launch_and_each_byte_once) {
                                              {rms_norm, M, M},
                                              {log_sum, M, 4 * N},
                                              {z_score, M, M + 4 * N},
-                                             {variance, M, 4 * N}};
+                                             {variance, M, 4 * N},
+                                             {cross_entropy, M + 4 * N + 8 * N, 4 * N}};
   EACH(expectations, i) {
     for (int axis = 0; axis < 2; axis++) check_expectation(&expectations[i], axis);
   }
+}
+
+/* Kept axes that have no single stride: what is selected from is copied for that. */
+static smelt_tensor *moved_cross_entropy(smelt_context *ctx, int64_t outer, int64_t inner, int64_t length) {
+  problem p = {.dtype = SMELT_F32};
+  smelt_tensor *flat = filled(ctx, &p, outer * length, inner, 8), *at = filled(ctx, &p, outer, inner, 9);
+  CHECK_STATUS(smelt_eval((const smelt_tensor *[]){flat, at}, 2, NULL), SMELT_OK);
+  smelt_tensor *x = smelt_reshape(flat, 3, (int64_t[]){outer, length, inner});
+  x = smelt_permute_dims(x, (int[]){2, 0, 1}, 3); /* [inner, outer, length] */
+  at = smelt_reshape(smelt_swapaxes(at, 0, 1), 3, (int64_t[]){inner, outer, 1});
+  smelt_tensor *chosen = smelt_take_along_axis(smelt_ref(x), smelt_astype(at, SMELT_I32), 2);
+  return smelt_subtract(smelt_sum(x, (int[]){2}, 1, true, SMELT_DTYPE_NONE), chosen);
+}
+
+TEST(selected_from_axes_apart) {
+  judges j = open_judges(SMELT_MODE_DEFAULT);
+  static const int64_t extents[][3] = {{3, 5, 7}, {70, 3, 40}, {2, 3, 300}, {9, 8, 16}};
+  EACH(extents, i) {
+    const int64_t *e = extents[i];
+    check_values(moved_cross_entropy(j.cpu, e[0], e[1], e[2]), moved_cross_entropy(j.ref, e[0], e[1], e[2]));
+  }
+  close_judges(&j);
+}
+
+/* In memory, of shape [dims[0], dims[1], dims[2], dims[3]]. */
+static smelt_tensor *filled4(smelt_context *ctx, const int64_t *dims, int salt) {
+  problem p = {.dtype = SMELT_F32};
+  smelt_tensor *t = filled(ctx, &p, dims[0] * dims[1], dims[2] * dims[3], salt);
+  CHECK_STATUS(smelt_eval((const smelt_tensor *[]){t}, 1, NULL), SMELT_OK);
+  return smelt_reshape(t, 4, dims);
+}
+
+/* Softmax of attention along an axis, with a mask that is broadcast to heads and one that is broadcast
+ * to all but heads and places. */
+static smelt_tensor *masked_attention(smelt_context *ctx, const int64_t *d, int axis) {
+  smelt_tensor *x = filled4(ctx, d, 1);
+  smelt_tensor *mask = filled4(ctx, (const int64_t[]){d[0], 1, d[2], d[3]}, 2);
+  smelt_tensor *bias = filled4(ctx, (const int64_t[]){1, d[1], 1, d[3]}, 3);
+  smelt_tensor *y = smelt_add(smelt_add(x, mask), bias);
+  smelt_tensor *e = smelt_exp(smelt_subtract(smelt_ref(y), smelt_max(y, &axis, 1, true)));
+  smelt_tensor *sum = smelt_sum(smelt_ref(e), &axis, 1, true, SMELT_DTYPE_NONE);
+  return smelt_divide(e, sum);
+}
+
+TEST(masks_broadcast_to_axes_between) {
+  static const int64_t extents[][4] = {{2, 3, 5, 40}, {3, 2, 4, 256}, {2, 70, 2, 9}, {2, 2, 2, 70001}};
+  judges j = open_judges(SMELT_MODE_DEFAULT);
+  EACH(extents, i) {
+    for (int axis = 2; axis < 4 && (axis == 3 || i < 3); axis++)
+      check_values(masked_attention(j.cpu, extents[i], axis), masked_attention(j.ref, extents[i], axis));
+  }
+  close_judges(&j);
 }
 
 /* Other numbers of rows and lengths of one class find plan and kernel. */
@@ -369,6 +467,8 @@ TEST(extents_are_not_identity) {
   close_judges(&j);
 }
 
-TEST_MAIN(CASE(lengths_and_dtypes_in_one_context), CASE(views_as_inputs), CASE(infinities_and_nans),
-          CASE(the_interpreter_agrees), CASE(long_rows_and_columns), CASE(few_long_rows_and_columns),
-          CASE(one_launch_and_each_byte_once), CASE(extents_are_not_identity))
+TEST_MAIN(CASE(lengths_and_dtypes_in_one_context), CASE(many_short_rows), CASE(views_as_inputs),
+          CASE(infinities_and_nans), CASE(the_interpreter_agrees), CASE(long_rows_and_columns),
+          CASE(few_long_rows_and_columns), CASE(one_launch_and_each_byte_once),
+          CASE(selected_from_axes_apart), CASE(masks_broadcast_to_axes_between),
+          CASE(extents_are_not_identity))

@@ -40,6 +40,14 @@ static int last_axis(smelt_context *ctx, smelt_tensor **out) {
   return 1;
 }
 
+/* Nothing is read. */
+static int created(smelt_context *ctx, smelt_tensor **out) {
+  smelt_tensor *x = smelt_full(ctx, 2.5, SMELT_F32, DIMS(R, C));
+  smelt_tensor *y = smelt_full(ctx, 0.3, SMELT_F32, DIMS(R, C));
+  out[0] = smelt_sum(smelt_add(smelt_mul(x, y), 1.0), NULL, 0, false, SMELT_DTYPE_NONE);
+  return 1;
+}
+
 static int first_axis(smelt_context *ctx, smelt_tensor **out) {
   out[0] = smelt_exp(sum_of(smelt_mul(matrix(ctx, 1), matrix(ctx, 2)), 0));
   return 1;
@@ -119,6 +127,7 @@ enum { M = 4 * R * C };
 static const expectation expectations[] = {
     {whole, 1, 3 * M, 4},
     {last_axis, 1, 2 * M, 4 * R},
+    {created, 1, 0, 4},
     {first_axis, 1, 2 * M, 4 * C},
     {kept_before, 1, 2 * M, M + 4 * R},
     {several, 1, M, (4 + 8 + 4) * R},

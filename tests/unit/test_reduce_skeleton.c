@@ -31,13 +31,13 @@ TEST(forms) {
     CHECK(f.strip % f.width == 0 && f.width % f.vector == 0 && f.vector >= 1);
     CHECK(f.levels == 64 || bytes * f.strip * f.levels <= (int64_t)1 << 16);
   }
-  CHECK(sm_reduce_wants_stages(&(sm_reduce_extents){1, 1 << 24, 1}, 1, profile));
-  CHECK(sm_reduce_wants_stages(&(sm_reduce_extents){1, 1 << 20, 8}, 1, profile));
-  CHECK(!sm_reduce_wants_stages(&(sm_reduce_extents){4096, 1 << 20, 1}, 1, profile));
-  CHECK(!sm_reduce_wants_stages(&(sm_reduce_extents){1, 4096, 1}, 1, profile));
-  CHECK(sm_reduce_wants_stages(&(sm_reduce_extents){1, 1 << 20, 1}, 3, profile));
-  CHECK(sm_reduce_wants_stages(&(sm_reduce_extents){16, 1 << 16, 1}, 1, profile));
-  CHECK(!sm_reduce_wants_stages(&(sm_reduce_extents){16, 1 << 16, 1}, 3, profile));
+  CHECK(sm_reduce_wants_stages(&(sm_reduce_extents){1, 1 << 24, 1, false}, 1, profile));
+  CHECK(sm_reduce_wants_stages(&(sm_reduce_extents){1, 1 << 20, 8, false}, 1, profile));
+  CHECK(!sm_reduce_wants_stages(&(sm_reduce_extents){4096, 1 << 20, 1, false}, 1, profile));
+  CHECK(!sm_reduce_wants_stages(&(sm_reduce_extents){1, 4096, 1, false}, 1, profile));
+  CHECK(sm_reduce_wants_stages(&(sm_reduce_extents){1, 1 << 20, 1, false}, 3, profile));
+  CHECK(sm_reduce_wants_stages(&(sm_reduce_extents){16, 1 << 16, 1, false}, 1, profile));
+  CHECK(!sm_reduce_wants_stages(&(sm_reduce_extents){16, 1 << 16, 1, false}, 3, profile));
 }
 
 /* Memory that is left, in allocations. */
@@ -53,7 +53,7 @@ TEST(lack_of_memory) {
   bool enough = false;
   for (int most = 0; !enough; most++) {
     problem p = all_tasks(SMELT_F32, 2, 600, most % 2 ? 31 : 1);
-    sm_reduce_body body = {&p, load_elements, store_results, NULL, NULL};
+    sm_reduce_body body = {&p, load_elements, store_results, NULL, NULL, NULL, NULL};
     sm_reduce_form form = sm_reduce_choose(p.tasks, p.n, 1, 0, &p.extents, SM_REDUCE_WHOLE, profile);
     sm_kir_kernel k;
     allocations_left = most;
@@ -68,5 +68,6 @@ TEST(lack_of_memory) {
   }
 }
 
-TEST_MAIN(CASE(rows), CASE(columns), CASE(many_columns), CASE(long_ones), CASE(one_task_alone),
-          CASE(work_before_and_after), CASE(nothing_to_do), CASE(forms), CASE(lack_of_memory))
+TEST_MAIN(CASE(rows), CASE(columns), CASE(short_rows), CASE(many_columns), CASE(long_ones),
+          CASE(one_task_alone), CASE(work_before_and_after), CASE(nothing_to_do), CASE(forms),
+          CASE(lack_of_memory))

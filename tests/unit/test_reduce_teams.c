@@ -90,12 +90,12 @@ TEST(forms_of_teams) {
   sm_reduce_form f = sm_reduce_choose(p.tasks, 1, 1, 0, &p.extents, SM_REDUCE_WHOLE, profile);
   CHECK(f.threads == 64 && f.abreast == 1 && f.one_leaf && f.whole_blocks && f.vector == 4);
   CHECK(!sm_reduce_wants_stages(&p.extents, 1, profile));
-  p.extents = (sm_reduce_extents){1, 4096, 4096};
+  p.extents = (sm_reduce_extents){1, 4096, 4096, false};
   CHECK(sm_reduce_wants_stages(&p.extents, 1, profile));
   f = sm_reduce_choose(p.tasks, 1, 1, 0, &p.extents, SM_REDUCE_PARTIAL, profile);
   CHECK(f.threads == 256 && f.abreast == 16 && f.one_leaf && f.vector == 4);
   CHECK_I64(sm_reduce_work_items(&f, &p.extents) / f.abreast, 1024);
-  p.extents = (sm_reduce_extents){1 << 20, 8, 1};
+  p.extents = (sm_reduce_extents){1 << 20, 8, 1, false};
   f = sm_reduce_choose(p.tasks, 1, 1, 0, &p.extents, SM_REDUCE_WHOLE, profile);
   CHECK_I64(f.threads, 0);
 }
@@ -116,6 +116,6 @@ TEST(sizes_of_teams) {
   }
 }
 
-TEST_MAIN(CASE(rows), CASE(columns), CASE(many_columns), CASE(long_ones), CASE(one_task_alone),
-          CASE(work_before_and_after), CASE(nothing_to_do), CASE(combining_many), CASE(teams_on_a_device),
-          CASE(forms_of_teams), CASE(sizes_of_teams))
+TEST_MAIN(CASE(rows), CASE(columns), CASE(short_rows), CASE(many_columns), CASE(long_ones),
+          CASE(one_task_alone), CASE(work_before_and_after), CASE(nothing_to_do), CASE(combining_many),
+          CASE(teams_on_a_device), CASE(forms_of_teams), CASE(sizes_of_teams))
