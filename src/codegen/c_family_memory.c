@@ -51,38 +51,26 @@ static bool is_wide(const sm_c_printer *p, const sm_kir_ins *ins) {
   return argument && ins->args[1] == SM_KIR_NONE && sm_c_is_wide(p, in_memory(ins->type));
 }
 
-/* "(b0 + v5" */
-static void add_place(sm_c_printer *p, const sm_kir_ins *ins) {
+/* "*(f32x4 const*)(b0 + v5", or where the place is not known to be aligned "read_f32x4(b0 + v5". Returns
+ * whether it is. */
+static bool begin_access(sm_c_printer *p, const sm_kir_ins *ins) {
+  sm_kir_type type = in_memory(ins->type);
+  sm_c_vector *vector = sm_c_vector_of(p, type);
+  bool aligned = p->kernel->buffers.items[ins->buffer].aligned, store = ins->kind == SM_KIR_STORE;
+  if (vector && !aligned) *(store ? &vector->written : &vector->read) = p->lanes = true;
+  if (aligned) sm_text_addf(p->text, "*(%s", p->dialect->global);
+  else sm_text_add(p->text, store ? "write_" : "read_");
+  sm_c_type(p, type.dtype, type.width);
+  if (aligned) sm_text_add(p->text, store ? " *)" : " const*)");
   sm_text_addf(p->text, "(b%u + ", (unsigned)ins->buffer);
   sm_c_value(p, ins->args[0]);
+  return aligned;
 }
 
-/* "*(f32x4 const*)(b0 + v5)", or where the place is not known to be aligned "read_f32x4(b0 + v5)". */
-static void add_read(sm_c_printer *p, const sm_kir_ins *ins) {
-  sm_kir_type type = in_memory(ins->type);
-  sm_c_vector *vector = sm_c_vector_of(p, type);
-  bool aligned = p->kernel->buffers.items[ins->buffer].aligned;
-  if (vector && !aligned) vector->read = p->lanes = true;
-  if (aligned) sm_text_addf(p->text, "*(%s", p->dialect->global);
-  else sm_text_add(p->text, "read_");
-  sm_c_type(p, type.dtype, type.width);
-  if (aligned) sm_text_add(p->text, " const*)");
-  add_place(p, ins);
-  sm_text_add(p->text, ");\n");
-}
-
-/* "*(f32x4 *)(b0 + v5) = v7", or "write_f32x4(b0 + v5, v7)". */
+/* "*(f32x4 *)(b0 + v5) = v7;", or "write_f32x4(b0 + v5, v7);". */
 static void add_write(sm_c_printer *p, const sm_kir_ins *ins, char letter, int32_t value) {
-  sm_kir_type type = in_memory(ins->type);
-  sm_c_vector *vector = sm_c_vector_of(p, type);
-  bool aligned = p->kernel->buffers.items[ins->buffer].aligned;
-  if (vector && !aligned) vector->written = p->lanes = true;
   sm_c_indent(p);
-  if (aligned) sm_text_addf(p->text, "*(%s", p->dialect->global);
-  else sm_text_add(p->text, "write_");
-  sm_c_type(p, type.dtype, type.width);
-  if (aligned) sm_text_add(p->text, " *)");
-  add_place(p, ins);
+  bool aligned = begin_access(p, ins);
   sm_text_addf(p->text, aligned ? ") = %c%" PRId32 ";\n" : ", %c%" PRId32 ");\n", letter, value);
 }
 
@@ -95,7 +83,8 @@ static void load_vector(sm_c_printer *p, int32_t i) {
   sm_text_add(p->text, "const ");
   sm_c_type(p, type.dtype, type.width);
   sm_text_addf(p->text, " %c%" PRId32 " = ", bytes ? 'm' : 'v', i);
-  add_read(p, ins);
+  (void)begin_access(p, ins);
+  sm_text_add(p->text, ");\n");
   if (!bytes) return;
   sm_c_begin_value(p, i, true);
   sm_text_addf(p->text, "m%" PRId32 ".l[l] != 0;\n", i);
