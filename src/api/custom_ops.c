@@ -77,7 +77,7 @@ static sm_custom *allocate(const smelt_op_desc *desc, const sm_allocator *alloca
   size_t bytes = sizeof(sm_custom) + name + expr;
   sm_custom *c = sm_alloc(allocator, bytes);
   if (!c) return NULL;
-  *c = (sm_custom){.bytes = bytes, .opaque = {desc->shape, desc->kernel, desc->user}};
+  *c = (sm_custom){.bytes = bytes, .row.name = c->text, .opaque = {desc->shape, desc->kernel, desc->user}};
   memcpy(c->text, desc->name, name);
   if (expr) memcpy(c->text + name, desc->expression, expr);
   return c;

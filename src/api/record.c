@@ -156,6 +156,7 @@ static smelt_tensor *record_tensors(smelt_context *ctx, taken_call *call) {
  * judged. */
 static bool infer_composite(const taken_call *call, sm_inferred *out) {
   sm_call_operand operands[SM_MAX_OPERANDS];
+  if (!call->n) return false;
   for (int i = 0; i < call->n; i++) {
     const sm_target *x = &call->targets[i];
     if (x->kind != SM_TARGET_TENSOR || x->tensor->state == SM_POISONED) return false;
@@ -199,7 +200,9 @@ static smelt_tensor *record_opaque(smelt_context *ctx, taken_call *call) {
   if (sm_custom_shape(call->row, operands, call->n, dims, &attrs, &err) != SMELT_OK)
     return fail(ctx, call, &err);
   call->attrs = &attrs;
-  return record_tensors(ctx, call);
+  smelt_tensor *result = record_tensors(ctx, call);
+  call->attrs = &none; /* the others were this function's */
+  return result;
 }
 
 /* --- The call -------------------------------------------------------------------------------- */

@@ -471,7 +471,7 @@ static smelt_status emit_region(sm_llvm_emitter *e, regions *made, sm_llvm_regio
  * where it can. */
 static smelt_status emit_range(sm_llvm_emitter *e, regions *made, int32_t from, int32_t to,
                                smelt_error *err) {
-  open_loop loops[MAX_DEPTH];
+  open_loop loops[MAX_DEPTH] = {{.ins = NULL}};
   int depth = 0;
   for (int32_t i = from; i < to; i++) {
     const sm_kir_ins *ins = &e->kernel->ins.items[i];

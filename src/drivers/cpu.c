@@ -213,7 +213,7 @@ static int64_t chunk_of(const sm_cpu_device *cpu, const sm_launch *l, int64_t it
   enum { PASS_NS = 20000, CHUNKS_PER_THREAD = 4 };
   if (l->passes < 2 || cost_ns < PASS_NS) return 0;
   int64_t long_enough = items / (1 + cost_ns / ((int64_t)PASS_NS * l->passes));
-  int64_t fair = items / (CHUNKS_PER_THREAD * sm_pool_threads(cpu->pool));
+  int64_t fair = items / ((int64_t)CHUNKS_PER_THREAD * sm_pool_threads(cpu->pool));
   return long_enough < fair ? long_enough : fair;
 }
 

@@ -146,9 +146,8 @@ static void run_iota(machine *m, const sm_kir_ins *ins) {
 /* Of a value that is the same in all lanes some are kept, and any will do. */
 static void run_half(machine *m, const sm_kir_ins *ins) {
   const sm_kir_op *op = &m->program->ops[m->pc];
-  uint16_t kept = m->program->ops[ins->args[0]].place.lanes,
-           first = (uint16_t)(ins->imm.index * ins->type.width);
-  for (uint16_t l = 0; l < op->place.lanes; l++)
+  size_t kept = m->program->ops[ins->args[0]].place.lanes, first = (size_t)ins->imm.index * ins->type.width;
+  for (size_t l = 0; l < op->place.lanes; l++)
     memcpy(m->values[m->pc] + l * op->size, m->values[ins->args[0]] + (first + l) % kept * op->size,
            op->size);
 }

@@ -65,7 +65,8 @@ static sm_kernel_entry *find_or_add(sm_kernel_table *table, sm_kernel_entry *fre
 static void finish(sm_kernel_table *table, sm_kernel_entry *entry, bool keep) {
   sm_lock(&table->lock);
   entry->making = false;
-  if (!keep) unlink_entry(find(table, entry->hash));
+  sm_kernel_entry **link = find(table, entry->hash);
+  if (!keep && *link == entry) unlink_entry(link);
   sm_event_signal(&table->made);
   sm_unlock(&table->lock);
 }

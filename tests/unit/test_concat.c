@@ -142,7 +142,7 @@ static const struct {
     {an_operand_wanted, 2, 24 + 72, 24 + 72},
     {nothing_in_one, 1, 96, 48},
     {nothing_at_all, 0, 0, 0},
-    {views, 1, 2 * 256, 256},
+    {views, 1, 2L * 256, 256},
     {one_in_another, 2, 72 + 144, 72 + 144},
     {places, 4, 44 + 44, 24 + 20 + 44 + 44},
     {halves, 1, 72, 72},

@@ -344,10 +344,10 @@ static void check_rolled(int64_t rounds, int steps, bool counted) {
   for (int i = 0; i < 8; i++) factors[i] = (float)(i - 3) / 4;
   sm_kir_kernel k = start("rolled");
   build_rolled(&k, steps, counted);
-  run(&k, (arguments){.sizes = &rounds, .begin = TILE, .end = 4 * TILE}, &m);
+  run(&k, (arguments){.sizes = &rounds, .begin = TILE, .end = 4L * TILE}, &m);
   CHECK_I64(*(int64_t *)(void *)m.bytes[3], counted ? 3 * rounds : 0);
   CHECK_F64(((float *)(void *)m.bytes[2])[0], 0);
-  if (!rounds) CHECK(memcmp(m.bytes[2] + TILE * 4, m.bytes[0] + TILE * 4, 3 * TILE * 4) == 0);
+  if (!rounds) CHECK(memcmp(m.bytes[2] + TILE * 4L, m.bytes[0] + TILE * 4L, TILE * 12UL) == 0);
   sm_kir_free(&k);
 }
 

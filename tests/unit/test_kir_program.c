@@ -103,7 +103,7 @@ static void check_lanes(void *user) {
     CHECK_F64(l->sum[i], (float)i / 8 + 1.5f);
     CHECK_F64(l->same[i], 1.5);
     CHECK_F64(l->carried[i], 1.5);
-    CHECK_F64(l->apart[3 * i], 1.5);
+    CHECK_F64(l->apart[3L * i], 1.5);
     CHECK_F64(l->apart[3 * i + 1], untouched.apart[0]);
     CHECK_I64(l->test[i], 3 < (float)i / 8);
   }

@@ -135,7 +135,7 @@ static bool is_tried(sm_kop kop, smelt_dtype in, smelt_dtype out) {
 static void try_operation(sm_llvm *llvm, sm_cpu_level level, sm_kop kop, smelt_dtype in, smelt_dtype out,
                           uint64_t *state) {
   sm_kir_kernel k;
-  sm_code code;
+  sm_code code = {.base = NULL};
   build_operation(&k, kop, in, out);
   CHECK_STATUS(compile(llvm, &k, level, &code), SMELT_OK);
   if (code.entry) check_operation(&code, kop, in, out, fill_operand, state);
@@ -190,7 +190,7 @@ static void repeat_operation(sm_kop kop, smelt_dtype dtype, fill_fn *fill_with) 
   sm_kir_kernel k;
   build_operation(&k, kop, dtype, dtype);
   for (int level = SM_CPU_AVX2; level <= SM_CPU_NEON; level++) {
-    sm_code code;
+    sm_code code = {.base = NULL};
     CHECK_STATUS(compile(&llvm, &k, (sm_cpu_level)level, &code), SMELT_OK);
     for (int i = 0; i < TIMES && code.entry; i++)
       check_operation(&code, kop, dtype, dtype, fill_with, &state);
@@ -248,7 +248,7 @@ TEST(strides_locals_and_streams) {
   build_forms(&k);
   for (int level = SM_CPU_BASELINE + 1; level < SM_CPU_LEVEL_COUNT; level++) {
     static _Alignas(64) float a[64 * 3], out[64];
-    sm_code code;
+    sm_code code = {.base = NULL};
     CHECK_STATUS(compile(&llvm, &k, (sm_cpu_level)level, &code), SMELT_OK);
     for (int i = 0; i < 64 * 3; i++) a[i] = (float)i;
     int64_t stride = 3;
@@ -297,7 +297,7 @@ TEST(gathers) {
     if (!sm_dtype_valid((smelt_dtype)dtype)) continue;
     build_gathers(&k, (smelt_dtype)dtype);
     for (int level = SM_CPU_BASELINE + 1; level < SM_CPU_LEVEL_COUNT; level++) {
-      sm_code code;
+      sm_code code = {.base = NULL};
       CHECK_STATUS(compile(&llvm, &k, (sm_cpu_level)level, &code), SMELT_OK);
       if (code.entry) check_gathers(&code, (smelt_dtype)dtype);
       sm_code_free(&code);
@@ -395,7 +395,7 @@ TEST(long_kernels_have_the_same_bits) {
   sm_kir_call call = {.buffers = spans, .begin = 0, .end = 4 * TILE};
   CHECK_OK(sm_kir_eval(&k, &call, &err), err);
   for (int level = SM_CPU_BASELINE + 1; level < SM_CPU_LEVEL_COUNT; level++) {
-    sm_code code;
+    sm_code code = {.base = NULL};
     CHECK_STATUS(compile(&llvm, &k, (sm_cpu_level)level, &code), SMELT_OK);
     if (code.entry) {
       memset(actual, 0, sizeof actual);

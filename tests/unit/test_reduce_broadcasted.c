@@ -60,7 +60,7 @@ static smelt_tensor *sum_of(const problem *p, smelt_tensor *x) {
 }
 
 static smelt_tensor *exp_of_shifted(const problem *p, smelt_tensor *x) {
-  return smelt_exp(smelt_subtract(x, max_of(p, smelt_ref(x))));
+  return smelt_exp(smelt_subtract(smelt_ref(x), max_of(p, x)));
 }
 
 static int softmax(smelt_context *ctx, const problem *p, smelt_tensor *x, smelt_tensor **out) {
@@ -95,7 +95,7 @@ static int composite_softmax(smelt_context *ctx, const problem *p, smelt_tensor 
 }
 
 static smelt_tensor *centred(const problem *p, smelt_tensor *x) {
-  return smelt_subtract(x, mean_of(p, smelt_ref(x)));
+  return smelt_subtract(smelt_ref(x), mean_of(p, x));
 }
 
 static int layer_norm(smelt_context *ctx, const problem *p, smelt_tensor *x, smelt_tensor **out) {
@@ -387,15 +387,15 @@ static void check_expectation(const expectation *e, int axis) {
 
 TEST(one_launch_and_each_byte_once) {
   static const expectation expectations[] = {{softmax, M, M},
-                                             {kept_softmax, M, 2 * M + 4 * N},
-                                             {scaled_masked_softmax, 2 * M, M},
-                                             {composite_softmax, M, 2 * M},
-                                             {layer_norm, M + 8 * N, M},
+                                             {kept_softmax, M, 2L * M + 4L * N},
+                                             {scaled_masked_softmax, 2L * M, M},
+                                             {composite_softmax, M, 2L * M},
+                                             {layer_norm, M + 8L * N, M},
                                              {rms_norm, M, M},
-                                             {log_sum, M, 4 * N},
-                                             {z_score, M, M + 4 * N},
-                                             {variance, M, 4 * N},
-                                             {cross_entropy, M + 4 * N + 8 * N, 4 * N}};
+                                             {log_sum, M, 4L * N},
+                                             {z_score, M, M + 4L * N},
+                                             {variance, M, 4L * N},
+                                             {cross_entropy, M + 4L * N + 8L * N, 4L * N}};
   EACH(expectations, i) {
     for (int axis = 0; axis < 2; axis++) check_expectation(&expectations[i], axis);
   }

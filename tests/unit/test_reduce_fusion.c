@@ -15,7 +15,7 @@ static smelt_tensor *filled(smelt_context *ctx, int rank, const int64_t *dims, i
   for (int i = 0; i < rank; i++) n *= dims[i];
   float *values = malloc((size_t)n * sizeof *values);
   CHECK(values != NULL);
-  for (int64_t i = 0; i < n; i++) values[i] = (float)((i * 7919 + salt * 31) % 2001 - 1000) / 1000;
+  for (int64_t i = 0; i < n; i++) values[i] = (float)((i * 7919 + (int64_t)salt * 31) % 2001 - 1000) / 1000;
   smelt_tensor *t = smelt_from_host(ctx, SMELT_F32, rank, dims, values);
   free(values);
   return t;
@@ -125,18 +125,18 @@ typedef struct expectation {
 enum { M = 4 * R * C };
 
 static const expectation expectations[] = {
-    {whole, 1, 3 * M, 4},
-    {last_axis, 1, 2 * M, 4 * R},
+    {whole, 1, 3L * M, 4},
+    {last_axis, 1, 2L * M, 4L * R},
     {created, 1, 0, 4},
-    {first_axis, 1, 2 * M, 4 * C},
-    {kept_before, 1, 2 * M, M + 4 * R},
-    {several, 1, M, (4 + 8 + 4) * R},
-    {rows_and_bias, 1, M + 4 * C + 4 * R, 4 * R},
-    {of_a_view, 1, M, 4 * R},
-    {apart, 1, 4 * (210 + 35 + 6), 4 * 6},
-    {one_after_another, 2, M + 4 * R, 4 * R + 4},
-    {of_one_element, 1, 4 * R, 4 * R},
-    {in_stages, 1, 4 * LONG, 12},
+    {first_axis, 1, 2L * M, 4L * C},
+    {kept_before, 1, 2L * M, M + 4L * R},
+    {several, 1, M, 16L * R},
+    {rows_and_bias, 1, M + 4L * C + 4L * R, 4L * R},
+    {of_a_view, 1, M, 4L * R},
+    {apart, 1, 4L * (210 + 35 + 6), 4L * 6},
+    {one_after_another, 2, M + 4L * R, 4L * R + 4},
+    {of_one_element, 1, 4L * R, 4L * R},
+    {in_stages, 1, 4L * LONG, 12},
     {nothing, 1, 0, 12},
 };
 

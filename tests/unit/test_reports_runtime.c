@@ -198,7 +198,7 @@ static void *draw(void *user) {
   CHECK_STATUS(smelt_seed(c->ctx, 7), SMELT_OK);
   smelt_tensor *t = smelt_add(smelt_rand(c->ctx, SMELT_F32, DIMS(8)), 1);
   CHECK_STATUS(smelt_into_host(t, SMELT_F32, out, sizeof out, NULL), SMELT_OK);
-  memcpy(all + 8 * atomic_fetch_add(&c->next, 1), out, sizeof out);
+  memcpy(all + 8L * atomic_fetch_add(&c->next, 1), out, sizeof out);
   return NULL;
 }
 
@@ -293,9 +293,9 @@ static double mean_of_randoms(smelt_context *ctx, int rank, const int64_t *dims)
 TEST(b284_an_accumulator_that_is_not_read) {
   enum { ROWS = 1000, COLUMNS = 2000 };
   smelt_context *ctx = open_context();
-  double mean = mean_of_randoms(ctx, DIMS(1, 1)); /* what compiles is there */
+  (void)mean_of_randoms(ctx, DIMS(1, 1)); /* what compiles is there */
   long before = peak();
-  mean = mean_of_randoms(ctx, DIMS(ROWS, COLUMNS));
+  double mean = mean_of_randoms(ctx, DIMS(ROWS, COLUMNS));
   CHECK(mean > 9.9 && mean < 10.1);
   if (PEAK_IS_KNOWN) CHECK(peak() - before < 10L * ROWS * COLUMNS * 4 / 1024);
   close_context(ctx);
@@ -557,12 +557,13 @@ TEST(b307_many_axes) {
 
 /* A tensor that n operations use, all of which are added. */
 static double time_of_fan(int n) {
+  CHECK(n > 0);
   smelt_context *ctx = open_device("null:cpu-avx512");
   smelt_tensor **list = malloc((size_t)n * sizeof *list), *x = filled(ctx, 4, 1);
   double begin = now();
   for (int i = 0; i < n; i++) list[i] = smelt_add(smelt_ref(x), i);
   for (int left = n; left > 1; left = (left + 1) / 2) {
-    for (int i = 0; i < left / 2; i++) list[i] = smelt_add(list[2 * i], list[2 * i + 1]);
+    for (int i = 0; i < left / 2; i++) list[i] = smelt_add(list[2L * i], list[2L * i + 1]);
     if (left % 2) list[left / 2] = list[left - 1];
   }
   compute(list[0]);

@@ -65,7 +65,7 @@ static smelt_tensor *operand(smelt_context *ctx, const loop_program *p, int whic
   int shape = which == CARRIED ? 0 : p->shape[which];
   int64_t n = dims[shape][0] * (ranks[shape] == 2 ? dims[shape][1] : 1);
   float values[ELEMENTS];
-  for (int64_t i = 0; i < n; i++) values[i] = (float)((i * 7 + which * 3) % 11) / 8;
+  for (int64_t i = 0; i < n; i++) values[i] = (float)((i * 7 + (int64_t)which * 3) % 11) / 8;
   smelt_tensor *t = smelt_from_host(ctx, SMELT_F32, ranks[shape], dims[shape], values);
   return smelt_astype(t, p->dtype);
 }
