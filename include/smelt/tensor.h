@@ -57,6 +57,13 @@ SMELT_API SMELT_GIVES smelt_tensor *smelt_wrap(smelt_context *ctx, smelt_dtype d
                                                const int64_t *dims, const void *data,
                                                void (*free_fn)(void *user), void *user);
 
+/* The same elements in another context, on its device: a copy, made by way of host memory
+ * after the tensor has been computed if it was pending. In its own context the
+ * reference itself comes back, and of a weak scalar, which has no device, or a poisoned
+ * tensor too. Poisoned with ERR_ARGUMENT (`ctx` is NULL), ERR_MEMORY, ERR_DEVICE,
+ * or what poisons the tensor when it is computed. */
+SMELT_API SMELT_GIVES SMELT_TAKES(1) smelt_tensor *smelt_to_device(smelt_tensor *t, smelt_context *ctx);
+
 /* A weak scalar: 0-d, without a device, and it takes the dtype of the tensor
  * it meets (a float value needs a float tensor, an integer value any number
  * type that can hold it, a bool a bool tensor). Operations on weak scalars

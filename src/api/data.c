@@ -56,11 +56,11 @@ static smelt_status make_input(smelt_context *ctx, smelt_dtype dtype, const sm_s
 }
 
 static smelt_status copy_in(smelt_context *ctx, smelt_dtype dtype, const sm_shape *shape, const void *data,
-                            smelt_tensor **out, smelt_error *err) {
+                            const char *origin, smelt_tensor **out, smelt_error *err) {
   sm_buffer *buffer;
   SM_TRY(sm_buffer_create(&ctx->device, (size_t)sm_shape_bytes(shape, dtype), &buffer, err));
   smelt_status status = upload(buffer, dtype, data, err);
-  if (status == SMELT_OK) status = make_input(ctx, dtype, shape, buffer, "from_host", out, err);
+  if (status == SMELT_OK) status = make_input(ctx, dtype, shape, buffer, origin, out, err);
   if (status != SMELT_OK) sm_buffer_drop(buffer);
   return status;
 }
@@ -71,7 +71,7 @@ smelt_tensor *smelt_from_host(smelt_context *ctx, smelt_dtype dtype, int rank, c
   sm_shape shape;
   smelt_tensor *t = NULL;
   smelt_status status = check_source(ctx, dtype, rank, dims, data, &shape, &err);
-  if (status == SMELT_OK) status = copy_in(ctx, dtype, &shape, data, &t, &err);
+  if (status == SMELT_OK) status = copy_in(ctx, dtype, &shape, data, "from_host", &t, &err);
   return status == SMELT_OK ? t : poisoned(&err);
 }
 
@@ -92,6 +92,30 @@ smelt_tensor *smelt_wrap(smelt_context *ctx, smelt_dtype dtype, int rank, const 
   if (buffer) sm_buffer_drop(buffer);
   else if (free_fn) free_fn(user);
   return poisoned(&err);
+}
+
+/* By way of host memory. */
+static smelt_status copy_across(sm_tensor *t, smelt_context *ctx, smelt_tensor **out, smelt_error *err) {
+  size_t bytes = (size_t)sm_shape_bytes(&t->shape, t->dtype);
+  SM_TRY(sm_stream_resolve(t, err));
+  void *elements = sm_alloc(&ctx->allocator, bytes);
+  if (!elements) return sm_error_memory(err, "a copy of a tensor");
+  smelt_status status = sm_buffer_read(t->buffer, t->dtype, &t->shape, elements, err);
+  if (status == SMELT_OK) status = copy_in(ctx, t->dtype, &t->shape, elements, "to_device", out, err);
+  sm_free(&ctx->allocator, elements, bytes);
+  return status;
+}
+
+smelt_tensor *smelt_to_device(smelt_tensor *t, smelt_context *ctx) {
+  smelt_error err;
+  smelt_tensor *copy = NULL;
+  sm_target target = sm_reference_take(t, "to_device");
+  bool foreign = target.kind == SM_TARGET_TENSOR && target.tensor->stream->set->owner != ctx;
+  if (target.kind == SM_TARGET_POISON || (ctx && !foreign)) return sm_reference_create(target);
+  smelt_status status = ctx ? copy_across(target.tensor, ctx, &copy, &err)
+                            : sm_error_set(&err, SMELT_ERR_ARGUMENT, "to_device: the context is NULL");
+  sm_target_release(target);
+  return status == SMELT_OK ? copy : poisoned(&err);
 }
 
 static smelt_tensor *weak(sm_scalar s) {

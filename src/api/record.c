@@ -117,7 +117,8 @@ static sm_streams *common_streams(smelt_context *ctx, const taken_call *call, sm
     sm_streams *own = call->targets[i].tensor->stream->set;
     if (!common) common = own;
     if (common != own) {
-      sm_error_set(err, SMELT_ERR_DEVICE, "%s: the operands belong to different contexts", row->name);
+      sm_error_set(err, SMELT_ERR_DEVICE,
+                   "%s: the operands belong to different contexts (smelt_to_device copies one)", row->name);
       return NULL;
     }
   }

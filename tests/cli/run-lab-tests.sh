@@ -386,7 +386,7 @@ $(launch_line "$1" 1 mul_scalar)
 }
 
 failed_call() { # failed_call ELEMENTS
-  local text='concat: the operands belong to different contexts'
+  local text='concat: the operands belong to different contexts (smelt_to_device copies one)'
   echo "--- let bad = concat([a, b]), b on another device
   [poison] $text"
   failure "$1" SMELT_ERR_DEVICE "$text" "  [block] 1 op(s): NumericFloat(F32, MulScalar)

@@ -265,6 +265,18 @@ static smelt_status files(smelt_context *ctx) {
   return status;
 }
 
+static smelt_status copied(smelt_context *ctx) {
+  smelt_context_desc desc = SMELT_CONTEXT_DESC_INIT;
+  smelt_error err;
+  desc.device = "ref";
+  smelt_context *other = smelt_context_create(&desc, &err);
+  if (!other) return bear(__func__, err.code, &err);
+  smelt_tensor *copy = smelt_to_device(smelt_add(F32S(ctx, 1, 2), 1), other);
+  smelt_status status = EXPECT_F32(smelt_mul(copy, 2), 4, 6);
+  if (smelt_context_destroy(other, &err) != SMELT_OK) complain(__func__, err.text);
+  return status;
+}
+
 static smelt_status explained(smelt_context *ctx) {
   smelt_error err;
   smelt_explanation *e;
@@ -433,6 +445,7 @@ static int run_all(int argc, char **argv) {
       {"another thread", another_thread, by_default},
       {"another thread, ref", another_thread, ref},
       {"files", files, by_default},
+      {"copied", copied, by_default},
       {"explained", explained, by_default},
       {"explained, ref", explained, ref},
   };

@@ -277,14 +277,47 @@ TEST(leaks_are_named) {
 TEST(operands_of_different_contexts) {
   smelt_context *a = open_context(), *b = open_device("ref");
   check_poison(smelt_add(number(a, 1), number(b, 1)), SMELT_ERR_DEVICE,
-               "add: the operands belong to different contexts");
+               "add: the operands belong to different contexts (smelt_to_device copies one)");
   smelt_tensor *x = number(a, 1);
   check_poison(smelt_call(b, "exp", &x, 1, NULL), SMELT_ERR_DEVICE,
-               "exp: the operands belong to different contexts");
+               "exp: the operands belong to different contexts (smelt_to_device copies one)");
   smelt_tensor *good = smelt_mul(number(a, 2), 5.0);
   smelt_tensor *bad = smelt_add(smelt_ref(good), number(b, 1)), *worse = smelt_add(bad, 1);
   CHECK_F64(value_of(good), 10);
-  check_poison(worse, SMELT_ERR_DEVICE, "add: the operands belong to different contexts");
+  check_poison(worse, SMELT_ERR_DEVICE,
+               "add: the operands belong to different contexts (smelt_to_device copies one)");
+  close_context(a);
+  close_context(b);
+}
+
+/* Views too, whose elements do not lie one after another. */
+TEST(copies_in_another_context) {
+  float elements[6], expected[6] = {2, 5, 8, 3, 6, 9};
+  smelt_context *a = open_context(), *b = open_device("ref");
+  smelt_tensor *x = smelt_from_host(a, SMELT_F32, DIMS(3, 2), (float[]){1, 2, 4, 5, 7, 8});
+  smelt_tensor *y = smelt_to_device(smelt_permute_dims(smelt_add(x, 1.0), NULL, 0), b);
+  CHECK_I64(smelt_dims(y, NULL), 2);
+  smelt_tensor *sum = smelt_add(y, smelt_to_device(number(a, 0), b));
+  CHECK_STATUS(smelt_into_host(sum, SMELT_F32, elements, sizeof elements, NULL), SMELT_OK);
+  CHECK(memcmp(elements, expected, sizeof elements) == 0);
+  smelt_tensor *empty = smelt_to_device(smelt_from_host(a, SMELT_I64, DIMS(0, 3), NULL), b);
+  CHECK_I64(smelt_count(empty), 0);
+  CHECK_STATUS(smelt_into_host(empty, SMELT_I64, NULL, 0, NULL), SMELT_OK);
+  close_context(a);
+  close_context(b);
+}
+
+TEST(copies_of_what_needs_none) {
+  smelt_context *a = open_context(), *b = open_device("ref");
+  smelt_counters before = counters_of(a);
+  CHECK_F64(value_of(smelt_to_device(smelt_add(number(a, 1), 1.0), a)), 2);
+  CHECK_I64(counters_of(a).launches - before.launches, 1);
+  CHECK_F64(value_of(smelt_mul(number(b, 2), smelt_to_device(smelt_scalar_f64(3), b))), 6);
+  check_poison(smelt_to_device(number(a, 1), NULL), SMELT_ERR_ARGUMENT, "to_device: the context is NULL");
+  smelt_tensor *bad = smelt_add(number(a, 1), smelt_scalar_bool(true));
+  check_poison(smelt_to_device(smelt_ref(bad), b), SMELT_ERR_DTYPE, "add");
+  check_poison(smelt_to_device((smelt_add)(bad, smelt_scalar_f64(1)), NULL), SMELT_ERR_DTYPE, "add");
+  check_poison(smelt_to_device(smelt_scalar_f64(1), NULL), SMELT_ERR_ARGUMENT, "the context is NULL");
   close_context(a);
   close_context(b);
 }
@@ -331,4 +364,5 @@ TEST_MAIN(CASE(options_that_are_wrong), CASE(names_of_devices), CASE(null_contex
           CASE(kernels_are_kept), CASE(dropped_results_do_not_run), CASE(segments_end_at_their_limit),
           CASE(a_limit_of_one_is_eager), CASE(the_default_is_512), CASE(every_path_gives_its_references_back),
           CASE(loops_do_not_grow), CASE(leaks_are_named), CASE(operands_of_different_contexts),
-          CASE(contexts_do_not_share), CASE(seeds))
+          CASE(copies_in_another_context), CASE(copies_of_what_needs_none), CASE(contexts_do_not_share),
+          CASE(seeds))
