@@ -180,20 +180,25 @@ TEST(values_of_the_interpreter) {
   check_all(&desc, true);
 }
 
-/* Other lengths find the plan and the kernels, as long as one stage is enough. */
-TEST(lengths_are_not_identity) {
-  smelt_context *ctx = open_context();
+static void check_lengths(smelt_context *ctx, int64_t from, int64_t to, int64_t step) {
   smelt_counters before = counters_of(ctx);
-  for (int64_t n = 1000; n <= 6000; n += 1000) {
+  for (int64_t n = from; n <= to; n += step) {
     smelt_tensor *x = filled(ctx, DIMS(10, n), 1);
     smelt_tensor *y = smelt_exp(sum_of(smelt_mul(smelt_ref(x), x), 1));
     CHECK_STATUS(smelt_eval((const smelt_tensor *[]){y}, 1, NULL), SMELT_OK);
     smelt_drop(y);
-    if (n == 1000) before = counters_of(ctx);
+    if (n == from) before = counters_of(ctx);
   }
   CHECK_I64(counters_of(ctx).kernels_compiled, before.kernels_compiled);
   CHECK_I64(counters_of(ctx).explorations, before.explorations);
   close_context(ctx);
+}
+
+/* Other lengths find the plan and the kernels, as long as one stage is enough; where groups of
+ * threads work, those that keep as many of them busy. */
+TEST(lengths_are_not_identity) {
+  check_lengths(open_device("cpu"), 1000, 6000, 1000);
+  check_lengths(open_context(), 1100, 2000, 100);
 }
 
 /* Sums of ones over [rows, columns] by `axis`, each of which is the axis' length. */
