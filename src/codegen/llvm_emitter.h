@@ -70,6 +70,64 @@ LLVMValueRef sm_llvm_splat(const sm_llvm_emitter *e, LLVMValueRef value, int wid
 LLVMValueRef sm_llvm_intrinsic(const sm_llvm_emitter *e, const char *name, LLVMTypeRef *types, size_t n_types,
                                LLVMValueRef *args, unsigned n_args);
 
+/* Pointers, and integers of so many bits. */
+static inline LLVMTypeRef sm_llvm_pointer(const sm_llvm_emitter *e) {
+  return e->llvm->LLVMPointerTypeInContext(e->context, 0);
+}
+static inline LLVMTypeRef sm_llvm_bits(const sm_llvm_emitter *e, unsigned bits) {
+  return e->llvm->LLVMIntTypeInContext(e->context, bits);
+}
+
+/* &base[index] for elements of `type`. */
+static inline LLVMValueRef sm_llvm_element(const sm_llvm_emitter *e, LLVMTypeRef type, LLVMValueRef base,
+                                           LLVMValueRef index) {
+  return e->llvm->LLVMBuildGEP2(e->builder, type, base, &index, 1, "");
+}
+
+static inline LLVMValueRef sm_llvm_load_from(const sm_llvm_emitter *e, LLVMTypeRef type, LLVMValueRef address,
+                                             unsigned alignment) {
+  LLVMValueRef value = e->llvm->LLVMBuildLoad2(e->builder, type, address, "");
+  e->llvm->LLVMSetAlignment(value, alignment);
+  return value;
+}
+
+/* The number of a lane, as instructions on vectors want it. */
+static inline LLVMValueRef sm_llvm_lane(const sm_llvm_emitter *e, int lane) {
+  return e->llvm->LLVMConstInt(sm_llvm_bits(e, 32), (unsigned long long)lane, 0);
+}
+
+/* --- Memory (llvm_memory.c) ---------------------------------------------------------------- */
+
+/* The element's type there. */
+LLVMTypeRef sm_llvm_memory_type(const sm_llvm_emitter *e, smelt_dtype dtype, int width);
+LLVMValueRef sm_llvm_from_memory(const sm_llvm_emitter *e, smelt_dtype dtype, int width, LLVMValueRef value);
+/* A local buffer's memory. */
+LLVMValueRef sm_llvm_local(const sm_llvm_emitter *e, const sm_kir_buffer *buffer);
+/* One instruction each. */
+LLVMValueRef sm_llvm_load(const sm_llvm_emitter *e, const sm_kir_ins *ins);
+LLVMValueRef sm_llvm_gather(const sm_llvm_emitter *e, const sm_kir_ins *ins);
+void sm_llvm_store(const sm_llvm_emitter *e, const sm_kir_ins *ins);
+void sm_llvm_prefetch(const sm_llvm_emitter *e, const sm_kir_ins *ins);
+void sm_llvm_fence(const sm_llvm_emitter *e);
+
+/* --- Loops (llvm_loops.c) -------------------------------------------------------------------- */
+
+/* A loop that is being emitted. It is entered past a test, and tested at its
+ * end, which is the form the code generator does best with. */
+typedef struct sm_llvm_loop {
+  const sm_kir_ins *ins;
+  LLVMBasicBlockRef before, body, exit;
+  LLVMValueRef counter;
+} sm_llvm_loop;
+
+/* The counter, and what a loop carries. */
+LLVMValueRef sm_llvm_begin_loop(const sm_llvm_emitter *e, sm_llvm_loop *loop, const sm_kir_ins *ins);
+LLVMValueRef sm_llvm_begin_carry(const sm_llvm_emitter *e, const sm_llvm_loop *loop, const sm_kir_ins *ins);
+/* By the END at `end`. */
+void sm_llvm_end_loop(const sm_llvm_emitter *e, const sm_llvm_loop *loop, int32_t end);
+
+/* --- Operations (llvm_scalar_ops.c) ------------------------------------------------------------ */
+
 /* One KOP instruction on the values of its arguments; NULL if it is refused. */
 LLVMValueRef sm_llvm_kop(const sm_llvm_emitter *e, const sm_kir_ins *ins);
 
