@@ -6,7 +6,7 @@
 
 /* What a program is made of. */
 typedef struct source {
-  const char *text; /* NULL: */
+  const char *text; /* unless there is: */
   const sm_object *binary;
 } source;
 
@@ -15,7 +15,7 @@ typedef struct source {
 static smelt_status create_program(const sm_opencl_device *ocl, const source *from, cl_program *out,
                                    smelt_error *err) {
   cl_int code = CL_SUCCESS;
-  if (from->text) {
+  if (!from->binary) {
     const char *text = from->text;
     *out = ocl->cl.clCreateProgramWithSource(ocl->context, 1, &text, NULL, &code);
     if (*out) return SMELT_OK;

@@ -13,7 +13,7 @@ static sm_reduce_columns the_row(const sm_reduce_state *s) {
 static void fill_leaf(const sm_reduce_state *s, int32_t leaf, int32_t elements, sm_part *sets) {
   enum { VECTORS = SM_TREE_BLOCK / SM_TREE_LANES };
   int side = s->form->side;
-  int32_t from = op_number(s, SM_KOP_MUL, leaf, side * VECTORS);
+  int32_t from = op_number(s, SM_KOP_MUL, leaf, (int64_t)side * VECTORS);
   sm_reduce_columns row = the_row(s);
   for (int t = 0; t < s->n; t++) {
     if (needs_tree(s, t)) sm_reduce_begin_sets(s, t, SM_TREE_LANES, sets);

@@ -280,7 +280,7 @@ static bool prepare_stage(const run *r, int stage, const sm_word *scalars, sm_la
 }
 
 static smelt_status launch_stages(const run *r, smelt_error *err) {
-  const sm_kernel_entry *kernels[MOST_STAGES];
+  const sm_kernel_entry *kernels[MOST_STAGES] = {NULL};
   sm_launch launches[MOST_STAGES];
   const sm_launch_env *env = r->env;
   sm_word *scalars = sm_arena_alloc(env->scratch, r->trace->scalars.len * sizeof *scalars);
