@@ -137,6 +137,7 @@ static void add_scratch(const sm_reduce_state *s) {
   const sm_reduce_form *form = s->form;
   for (int t = 0; t < s->n_all; t++) {
     bool counts = !form->threads || !form->one_leaf;
+    if (form->stage != SM_REDUCE_WHOLE && s->all[t].pass != form->pass) continue;
     if (counts) s->memory->slots[t] = add_locals(s, t, form->levels * sm_slot_columns(form));
     if (form->threads) s->memory->lanes[t] = add_locals(s, t, form->parts * form->strip * form->abreast);
     else if (!form->columns && !form->whole_blocks) s->memory->lanes[t] = add_locals(s, t, 2 * SM_TREE_LANES);

@@ -100,6 +100,27 @@ TEST(forms_of_teams) {
   CHECK_I64(f.threads, 0);
 }
 
+static void resume_nothing(void *user, sm_kir_kernel *k, const sm_reduce_place *at, const int32_t *values) {
+  (void)user, (void)k, (void)at, (void)values;
+}
+
+/* Memory in common is for the tasks of a stage, and keeps other teams from a processor. */
+TEST(passes_without_tasks_have_no_memory) {
+  smelt_error err;
+  sm_kir_kernel k;
+  problem p = all_tasks(SMELT_F32, 1, 1000003, 1);
+  sm_reduce_body body = {&p, load_elements, store_results, resume_nothing, NULL, NULL, NULL};
+  sm_reduce_form f = sm_reduce_choose(p.tasks, p.n, 2, 1, &p.extents, SM_REDUCE_PARTIAL, &teams);
+  CHECK(f.threads > 0);
+  sm_kir_init(&k, &sm_malloc_allocator);
+  strcpy(k.name, "visit");
+  (void)sm_kir_add_buffer(&k, SMELT_F32, false);
+  sm_reduce_kernel(&k, p.tasks, p.n, &f, &body);
+  CHECK_OK(sm_kir_finish(&k, &err), err);
+  for (size_t b = 0; b < k.buffers.len; b++) CHECK(!k.buffers.items[b].shared);
+  sm_kir_free(&k);
+}
+
 /* Teams fit the device whatever the extents are. */
 TEST(sizes_of_teams) {
   for (int round = 0; round < 2000; round++) {
@@ -118,4 +139,5 @@ TEST(sizes_of_teams) {
 
 TEST_MAIN(CASE(rows), CASE(columns), CASE(short_rows), CASE(many_columns), CASE(long_ones),
           CASE(one_task_alone), CASE(work_before_and_after), CASE(nothing_to_do), CASE(combining_many),
-          CASE(teams_on_a_device), CASE(forms_of_teams), CASE(sizes_of_teams))
+          CASE(teams_on_a_device), CASE(forms_of_teams), CASE(passes_without_tasks_have_no_memory),
+          CASE(sizes_of_teams))
