@@ -12,8 +12,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sanitizer_options.h"
-
 enum { SECONDS_PER_CASE = 120 };
 
 /* How a case ends. The values are exit statuses of its process, unlike those

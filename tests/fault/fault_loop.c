@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "failing_alloc.h"
-#include "sanitizer_options.h"
 
 enum { SECONDS_PER_ROUND = 60 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What sanitizers ask a program for; for one file of a program.
+ * What sanitizers ask every program for (cmake/SmeltTargets.cmake).
  *
  *  - An allocation that cannot be had is answered with NULL, as malloc does, so that
  *    tests can ask for too much.
@@ -10,9 +10,6 @@
  *    leaks there, the process dies.
  *  - What PoCL, and the libLLVM that it opens, keep until the process ends is no leak of
  *    ours. */
-#ifndef TESTS_SANITIZER_OPTIONS_H
-#define TESTS_SANITIZER_OPTIONS_H
-
 #define SANITIZER_OPTIONS(name)                                  \
   __attribute__((visibility("default"))) const char *name(void); \
   const char *name(void) { return "allocator_may_return_null=1:intercept_tls_get_addr=0"; }
@@ -21,5 +18,3 @@ SANITIZER_OPTIONS(__tsan_default_options)
 
 __attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void) { return "leak:libpocl\nleak:libLLVM-15\n"; }
-
-#endif
