@@ -60,15 +60,58 @@ def mixed65(f, x):
     return x * f.number(MIXED[0])
 
 
-CASES = {"expr": (expr, 3), "add": (add, 2), "gelu": (gelu, 1), "chain64": (chain64, 1), "mixed65": (mixed65, 1)}
+def softmax(f, x):
+    e = f.exp(x - f.row_max(x))
+    return e / f.row_sum(e)
+
+
+def layernorm(f, x):
+    y = x - f.row_mean(x)
+    return y * (f.number(1.0) / f.sqrt(f.row_mean(y * y) + f.number(1e-5)))
+
+
+def rmsnorm(f, x):
+    return x * (f.number(1.0) / f.sqrt(f.row_mean(x * x) + f.number(1e-5)))
+
+
+CASES = {"expr": (expr, 3), "add": (add, 2), "gelu": (gelu, 1), "chain64": (chain64, 1), "mixed65": (mixed65, 1),
+         "softmax": (softmax, 1), "layernorm": (layernorm, 1), "rmsnorm": (rmsnorm, 1)}
+
+# What numba is given for rows: loops, as its users write them.
+ROWS = {
+    "softmax": """
+    largest = x[0]
+    for v in x: largest = max(largest, v)
+    total = zero
+    for j in range(n):
+      y[j] = exp(x[j] - largest)
+      total += y[j]
+    for j in range(n): y[j] /= total""",
+    "layernorm": """
+    total = zero
+    for v in x: total += v
+    mean = total / width
+    total = zero
+    for v in x: total += (v - mean) * (v - mean)
+    scale = one / sqrt(total / width + small)
+    for j in range(n): y[j] = (x[j] - mean) * scale""",
+    "rmsnorm": """
+    total = zero
+    for v in x: total += v * v
+    scale = one / sqrt(total / width + small)
+    for j in range(n): y[j] = x[j] * scale""",
+}
 
 
 class Module:
     """The functions of a library whose arrays have operators."""
 
-    def __init__(self, library, maximum):
+    def __init__(self, library, maximum, row_max, keep):
         self.exp, self.tanh, self.sqrt, self.abs = library.exp, library.tanh, library.sqrt, library.abs
         self.maximum = maximum
+        self.row_max = lambda x: row_max(x, -1, **keep)
+        self.row_sum = lambda x: library.sum(x, -1, **keep)
+        self.row_mean = lambda x: library.mean(x, -1, **keep)
 
     def number(self, value):
         return value
@@ -123,6 +166,27 @@ def use_numexpr(case, arrays, threads):
     return lambda: numexpr.evaluate(text, operands, {}, out=out)
 
 
+def numba_rows(case, arrays):
+    """Sums in any order, which numba's compiler needs to use vectors."""
+    import math
+
+    import numba
+    import numpy
+
+    names = {"zero": 0.0, "one": 1.0, "small": 1e-5, "width": arrays[0].shape[1]}
+    scope = {"numba": numba, "exp": math.exp, "sqrt": math.sqrt} | {k: numpy.float32(v) for k, v in names.items()}
+    exec(f"def run(a, out):\n  n = a.shape[1]\n  for i in numba.prange(a.shape[0]):\n    x, y = a[i], out[i]{ROWS[case]}\n",
+         scope)
+    compiled = numba.njit(parallel=True, error_model="numpy", fastmath=True)(scope["run"])
+    out = numpy.empty_like(arrays[0])
+
+    def run():
+        compiled(arrays[0], out)
+        return out
+
+    return run
+
+
 def use_numba(case, arrays, threads):
     import math
 
@@ -130,6 +194,8 @@ def use_numba(case, arrays, threads):
     import numpy
 
     numba.set_num_threads(threads)
+    if case in ROWS:
+        return numba_rows(case, arrays)
     writer = Writer("max({}, {})")
     names = [f"in{k}" for k in range(len(arrays))]
     text = CASES[case][0](writer, *(Text(f"{name}[i]") for name in names)).text
@@ -152,7 +218,7 @@ def open_torch(arrays, threads):
     import torch
 
     torch.set_num_threads(threads)
-    return torch, Module(torch, torch.clamp_min), [torch.from_numpy(array) for array in arrays]
+    return torch, Module(torch, torch.clamp_min, torch.amax, {"keepdim": True}), [torch.from_numpy(array) for array in arrays]
 
 
 def use_torch(case, arrays, threads):
@@ -187,7 +253,7 @@ def use_jax(case, arrays, threads):
         raise RuntimeError("its number of threads cannot be chosen")
     jax.config.update("jax_platforms", "cpu")
     inputs = [jax.numpy.asarray(array) for array in arrays]
-    functions = Module(jax.numpy, jax.numpy.maximum)
+    functions = Module(jax.numpy, jax.numpy.maximum, jax.numpy.max, {"keepdims": True})
     compiled = jax.jit(lambda *inputs: CASES[case][0](functions, *inputs))
     return lambda: numpy.asarray(compiled(*inputs).block_until_ready())
 
@@ -221,7 +287,7 @@ def make_inputs(count, shape):
 def expected_result(case, arrays):
     import numpy
 
-    return CASES[case][0](Module(numpy, numpy.maximum), *arrays)
+    return CASES[case][0](Module(numpy, numpy.maximum, numpy.max, {"keepdims": True}), *arrays)
 
 
 def open_peer(name, case, arrays, threads, expected):
