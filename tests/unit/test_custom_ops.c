@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "api_fixture.h"
+#include "custom_fixture.h"
 
 static const char *const devices[] = {"cpu", "ref"};
 enum { N_DEVICES = sizeof devices / sizeof devices[0] };
@@ -48,13 +49,6 @@ static smelt_tensor *call1(const char *name, smelt_tensor *x) { return smelt_cal
 
 static smelt_tensor *call2(const char *name, smelt_tensor *x, smelt_tensor *y) {
   return smelt_call(NULL, name, (smelt_tensor *[]){x, y}, 2, NULL);
-}
-
-static smelt_status like_first(void *user, const smelt_array *x, size_t n, smelt_array *result,
-                               smelt_error *err) {
-  (void)user, (void)n, (void)err;
-  *result = x[0];
-  return SMELT_OK;
 }
 
 TEST(wrong_descriptions) {

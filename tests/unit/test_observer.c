@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "api_fixture.h"
+#include "custom_fixture.h"
 
 enum { MOST = 64 };
 
@@ -221,13 +222,6 @@ TEST(ref_plans_nothing) {
   CHECK_I64(t.launches[1].bytes_read, 32);
 }
 
-static smelt_status keep_shape(void *user, const smelt_array *x, size_t n, smelt_array *result,
-                               smelt_error *err) {
-  (void)user, (void)n, (void)err;
-  *result = *x;
-  return SMELT_OK;
-}
-
 static smelt_status fail(void *user, const smelt_array *x, size_t n, smelt_array *result, smelt_error *err) {
   (void)user, (void)x, (void)n, (void)result;
   err->code = SMELT_ERR_IO;
@@ -246,7 +240,7 @@ TEST(poison) {
   smelt_op_desc desc = SMELT_OP_DESC_INIT;
   desc.name = "fail";
   desc.n_operands = 1;
-  desc.shape = keep_shape;
+  desc.shape = like_first;
   desc.kernel = fail;
   CHECK_STATUS(smelt_op_register(ctx, &desc, NULL), SMELT_OK);
   smelt_tensor *x = smelt_ones(ctx, SMELT_F32, DIMS(2));

@@ -17,6 +17,7 @@
 #include <time.h>
 
 #include "api_fixture.h"
+#include "custom_fixture.h"
 
 static smelt_tensor *filled(smelt_context *ctx, int64_t n, double value) {
   return smelt_full(ctx, value, SMELT_F32, 1, &n);
@@ -214,18 +215,6 @@ TEST(b276_seeds_of_threads) {
 
 /* --- Errors -------------------------------------------------------------------------------- */
 
-static smelt_status like_operand(void *user, const smelt_array *x, size_t n, smelt_array *result,
-                                 smelt_error *err) {
-  (void)user, (void)n, (void)err;
-  *result = *x;
-  return SMELT_OK;
-}
-
-static smelt_status fail(void *user, const smelt_array *x, size_t n, smelt_array *result, smelt_error *err) {
-  (void)user, (void)x, (void)n, (void)result, (void)err;
-  return SMELT_ERR_LAUNCH;
-}
-
 static smelt_tensor *failing(smelt_context *ctx, smelt_tensor *x) {
   return smelt_call(ctx, "fail", &x, 1, NULL);
 }
@@ -235,8 +224,8 @@ static smelt_context *open_failing(void) {
   smelt_op_desc desc = SMELT_OP_DESC_INIT;
   desc.name = "fail";
   desc.n_operands = 1;
-  desc.shape = like_operand;
-  desc.kernel = fail;
+  desc.shape = like_first;
+  desc.kernel = fail_to_launch;
   CHECK_STATUS(smelt_op_register(ctx, &desc, NULL), SMELT_OK);
   return ctx;
 }

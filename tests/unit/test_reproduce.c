@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "api_fixture.h"
+#include "custom_fixture.h"
 #include "smt_run.h"
 
 static char folder[] = "/tmp/smelt-reproduce-XXXXXX", path[sizeof folder + 64];
@@ -195,24 +196,12 @@ TEST(what_fails_is_kept) {
   CHECK_I64(empty_folder(".c"), 1);
 }
 
-static smelt_status like_first(void *user, const smelt_array *x, size_t n, smelt_array *result,
-                               smelt_error *err) {
-  (void)user, (void)n, (void)err;
-  *result = x[0];
-  return SMELT_OK;
-}
-
-static smelt_status fail(void *user, const smelt_array *x, size_t n, smelt_array *result, smelt_error *err) {
-  (void)user, (void)x, (void)n, (void)result, (void)err;
-  return SMELT_ERR_LAUNCH;
-}
-
 /* C has no form of an operation that another program registered; the .smt file names it. */
 TEST(custom_operations_are_named) {
   make_folder();
   smelt_context *ctx = open_reproducing();
   smelt_op_desc desc = SMELT_OP_DESC_INIT;
-  desc.name = "rev", desc.n_operands = 1, desc.shape = like_first, desc.kernel = fail;
+  desc.name = "rev", desc.n_operands = 1, desc.shape = like_first, desc.kernel = fail_to_launch;
   CHECK_STATUS(smelt_op_register(ctx, &desc, NULL), SMELT_OK);
   smelt_tensor *bad = record(ctx);
   bad = smelt_call(NULL, "rev", &bad, 1, NULL);
