@@ -65,17 +65,19 @@ def softmax(f, x):
     return e / f.row_sum(e)
 
 
-def layernorm(f, x):
+def layernorm(f, x, g, b):
     y = x - f.row_mean(x)
-    return y * (f.number(1.0) / f.sqrt(f.row_mean(y * y) + f.number(1e-5)))
+    return y * (f.number(1.0) / f.sqrt(f.row_mean(y * y) + f.number(1e-5))) * g + b
 
 
-def rmsnorm(f, x):
-    return x * (f.number(1.0) / f.sqrt(f.row_mean(x * x) + f.number(1e-5)))
+def rmsnorm(f, x, g):
+    return x * (f.number(1.0) / f.sqrt(f.row_mean(x * x) + f.number(1e-5))) * g
 
 
 CASES = {"expr": (expr, 3), "add": (add, 2), "gelu": (gelu, 1), "chain64": (chain64, 1), "mixed65": (mixed65, 1),
          "softmax": (softmax, 1), "layernorm": (layernorm, 1), "rmsnorm": (rmsnorm, 1)}
+# Inputs behind these: weights, an element for each column.
+WEIGHTS = {"layernorm": 2, "rmsnorm": 1}
 
 # What numba is given for rows: loops, as its users write them.
 ROWS = {
@@ -94,12 +96,12 @@ ROWS = {
     total = zero
     for v in x: total += (v - mean) * (v - mean)
     scale = one / sqrt(total / width + small)
-    for j in range(n): y[j] = (x[j] - mean) * scale""",
+    for j in range(n): y[j] = (x[j] - mean) * scale * g[j] + b[j]""",
     "rmsnorm": """
     total = zero
     for v in x: total += v * v
     scale = one / sqrt(total / width + small)
-    for j in range(n): y[j] = x[j] * scale""",
+    for j in range(n): y[j] = x[j] * scale * g[j]""",
 }
 
 
@@ -175,13 +177,14 @@ def numba_rows(case, arrays):
 
     names = {"zero": 0.0, "one": 1.0, "small": 1e-5, "width": arrays[0].shape[1]}
     scope = {"numba": numba, "exp": math.exp, "sqrt": math.sqrt} | {k: numpy.float32(v) for k, v in names.items()}
-    exec(f"def run(a, out):\n  n = a.shape[1]\n  for i in numba.prange(a.shape[0]):\n    x, y = a[i], out[i]{ROWS[case]}\n",
+    operands = ", ".join(["a", "out", *"gb"[: WEIGHTS.get(case, 0)]])
+    exec(f"def run({operands}):\n  n = a.shape[1]\n  for i in numba.prange(a.shape[0]):\n    x, y = a[i], out[i]{ROWS[case]}\n",
          scope)
     compiled = numba.njit(parallel=True, error_model="numpy", fastmath=True)(scope["run"])
     out = numpy.empty_like(arrays[0])
 
     def run():
-        compiled(arrays[0], out)
+        compiled(arrays[0], out, *arrays[1:])
         return out
 
     return run
@@ -277,11 +280,12 @@ def settle():
     time.sleep(0.005)
 
 
-def make_inputs(count, shape):
+def make_inputs(case, shape):
     import numpy
 
     random = numpy.random.default_rng(0)
-    return [random.random(shape, dtype=numpy.float32) - numpy.float32(0.5) for _ in range(count)]
+    shapes = [shape] * CASES[case][1] + [shape[-1:]] * WEIGHTS.get(case, 0)
+    return [random.random(shape, dtype=numpy.float32) - numpy.float32(0.5) for shape in shapes]
 
 
 def expected_result(case, arrays):
@@ -348,7 +352,7 @@ def smelt_summary(blocks):
 
 
 def measure_case(case, options):
-    arrays = make_inputs(CASES[case][1], options.shape)
+    arrays = make_inputs(case, options.shape)
     expected = expected_result(case, arrays)
     opened = {name: open_peer(name, case, arrays, options.threads, expected) for name in PEERS}
     opened = {name: peer for name, peer in opened.items() if peer}

@@ -82,11 +82,13 @@ static row describe(const float *items, size_t n) {
   return r;
 }
 
-static double expected_of_row(bench_floor_kind kind, const row *r, size_t i) {
+/* `weights` are the first rows of the inputs behind the first. */
+static double expected_of_row(bench_floor_kind kind, const row *r, size_t i, const double weights[2]) {
   double n = (double)r->n, x = (double)r->items[i], mean = r->sum / n, square = r->squares / n;
   if (kind == BENCH_FLOOR_softmax) return exp(x - r->largest) / r->exps;
-  if (kind == BENCH_FLOOR_layernorm) return (x - mean) / sqrt(square - mean * mean + 1e-5);
-  if (kind == BENCH_FLOOR_rmsnorm) return x / sqrt(square + 1e-5);
+  if (kind == BENCH_FLOOR_layernorm)
+    return (x - mean) / sqrt(square - mean * mean + 1e-5) * weights[0] + weights[1];
+  if (kind == BENCH_FLOOR_rmsnorm) return x / sqrt(square + 1e-5) * weights[0];
   return kind == BENCH_FLOOR_expsum ? r->exps : mean + square - mean * mean;
 }
 
@@ -97,7 +99,12 @@ static void check_rows(bench_floor_kind kind, bench_floor *floor, size_t rows) {
   for (size_t k = 0; k < rows; k++) {
     row r = describe(bench_floor_input(floor, 0) + k * n, n);
     for (size_t i = 0; i < (numbers ? 1 : n); i++) {
-      check_near((double)result[numbers ? k : k * n + i], expected_of_row(kind, &r, i), 1e-2);
+      double weights[2] = {0};
+      for (int w = 1; w < bench_floor_inputs(kind); w++)
+        weights[w - 1] = (double)bench_floor_input(floor, w)[i];
+      double actual = (double)result[numbers ? k : k * n + i];
+      check_near(actual, expected_of_row(kind, &r, i, weights),
+                 fmax(1e-2, fabs(weights[1]))); /* may cancel */
     }
   }
 }

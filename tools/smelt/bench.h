@@ -72,6 +72,7 @@ struct bench_case {
   bench_program *program;
   bool over;   /* the program takes its first input; the result is the next run's */
   bool labels; /* the last input has an i64 for each row, a place in it */
+  int weights; /* that many inputs behind the others have one element for each column */
   int inputs;
   bench_floor_kind floor;
   int64_t extent;

@@ -75,12 +75,12 @@ static smelt_tensor *bench_softmax_axis0(smelt_tensor *const *in, uint64_t order
 
 static smelt_tensor *bench_rmsnorm(smelt_tensor *const *in, uint64_t order) {
   (void)order;
-  return row_rms_norm(smelt_ref(in[0]), LAST);
+  return smelt_mul(row_rms_norm(smelt_ref(in[0]), LAST), smelt_ref(in[1]));
 }
 
 static smelt_tensor *bench_layernorm(smelt_tensor *const *in, uint64_t order) {
   (void)order;
-  return row_layer_norm(smelt_ref(in[0]), LAST);
+  return smelt_add(smelt_mul(row_layer_norm(smelt_ref(in[0]), LAST), smelt_ref(in[1])), smelt_ref(in[2]));
 }
 
 static smelt_tensor *bench_sum_all(smelt_tensor *const *in, uint64_t order) {

@@ -89,10 +89,24 @@ HELPER_OF(float, row_kept_exps)(const float *x, size_t n, float shift, float *e)
   return CALL(sum)(s);
 }
 
-/* y = (x - shift) * scale. */
-HELPER_OF(void, row_scale)(const float *x, float *y, size_t n, float shift, float scale) {
+/* y = x * scale. */
+HELPER_OF(void, row_scale)(const float *x, float *y, size_t n, float scale) {
+  VEC times = SET(scale);
+  for (size_t i = 0; i < n; i += LANES) STREAM(y + i, LOAD(x + i) * times);
+}
+
+/* y = x * scale * g, with a weight for each column. */
+HELPER_OF(void, row_weigh)(const float *x, float *y, size_t n, float scale, const float *g) {
+  VEC times = SET(scale);
+  for (size_t i = 0; i < n; i += LANES) STREAM(y + i, LOAD(x + i) * times * LOAD(g + i));
+}
+
+/* y = (x - shift) * scale * g + b. */
+HELPER_OF(void, row_shift_and_weigh)
+(const float *x, float *y, size_t n, float shift, float scale, const float *g, const float *b) {
   VEC by = SET(shift), times = SET(scale);
-  for (size_t i = 0; i < n; i += LANES) STREAM(y + i, (LOAD(x + i) - by) * times);
+  for (size_t i = 0; i < n; i += LANES)
+    STREAM(y + i, FMA((LOAD(x + i) - by) * times, LOAD(g + i), LOAD(b + i)));
 }
 
 /* --- Rows -------------------------------------------------------------------------------------- */
@@ -105,7 +119,7 @@ LOOP(softmax) {
     const float *x = work->in[0] + at;
     float *e = n <= ROW_BUFFER ? buffer : work->out + at;
     float total = CALL(row_kept_exps)(x, n, CALL(row_largest)(x, n), e);
-    CALL(row_scale)(e, work->out + at, n, 0, 1 / total);
+    CALL(row_scale)(e, work->out + at, n, 1 / total);
   }
 }
 
@@ -115,7 +129,8 @@ LOOP(layernorm) {
     const float *x = work->in[0] + at;
     float mean = CALL(row_sum)(x, n) / (float)n;
     float variance = CALL(row_squares)(x, n, mean) / (float)n;
-    CALL(row_scale)(x, work->out + at, n, mean, 1 / sqrtf(variance + 1e-5f));
+    float scale = 1 / sqrtf(variance + 1e-5f);
+    CALL(row_shift_and_weigh)(x, work->out + at, n, mean, scale, work->in[1], work->in[2]);
   }
 }
 
@@ -124,7 +139,7 @@ LOOP(rmsnorm) {
   for (size_t at = begin; at < end; at += n) {
     const float *x = work->in[0] + at;
     float square = CALL(row_squares)(x, n, 0) / (float)n;
-    CALL(row_scale)(x, work->out + at, n, 0, 1 / sqrtf(square + 1e-5f));
+    CALL(row_weigh)(x, work->out + at, n, 1 / sqrtf(square + 1e-5f), work->in[1]);
   }
 }
 

@@ -24,9 +24,11 @@ static smelt_status make_input(bench_side *side, int which, const sm_shape *shap
   return smelt_check(side->inputs[which], err);
 }
 
+static int64_t columns_of(const sm_shape *shape) { return shape->rank ? shape->dims[shape->rank - 1] : 1; }
+
 /* In the order of nothing. */
 static smelt_status make_labels(bench_side *side, int which, const sm_shape *shape, smelt_error *err) {
-  int64_t rows = shape->rank ? shape->dims[0] : 1, columns = shape->rank > 1 ? shape->dims[1] : 1;
+  int64_t rows = shape->rank ? shape->dims[0] : 1, columns = shape->rank > 1 ? columns_of(shape) : 1;
   int64_t *labels = malloc((size_t)(rows + 1) * sizeof *labels);
   if (!labels) return sm_error_memory(err, "labels");
   for (int64_t i = 0; i < rows; i++) labels[i] = columns ? i * 40503 % columns : 0;
@@ -37,7 +39,10 @@ static smelt_status make_labels(bench_side *side, int which, const sm_shape *sha
 
 static smelt_status make_inputs(bench_side *side, const bench_case *what, const sm_shape *shape,
                                 smelt_error *err) {
-  for (int k = 0; k < what->inputs - what->labels; k++) SM_TRY(make_input(side, k, shape, err));
+  int whole = what->inputs - what->labels - what->weights;
+  sm_shape row = {.rank = 1, .dims = {columns_of(shape)}};
+  for (int k = 0; k < whole; k++) SM_TRY(make_input(side, k, shape, err));
+  for (int k = 0; k < what->weights; k++) SM_TRY(make_input(side, whole + k, &row, err));
   return what->labels ? make_labels(side, what->inputs - 1, shape, err) : SMELT_OK;
 }
 
