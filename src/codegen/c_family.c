@@ -180,6 +180,7 @@ static void add_value(sm_c_printer *p, int32_t i) {
   else if (ins->kind == SM_KIR_TABLE) add_table(p, ins);
   else if (ins->kind == SM_KIR_MEMBER) add(p, p->dialect->member);
   else if (ins->kind == SM_KIR_HALF) sm_c_half(p, ins);
+  else if (ins->kind == SM_KIR_SHUFFLE) sm_c_shuffle(p, ins);
   else sm_c_kop(p, i);
   end_statement(p);
 }
@@ -355,6 +356,7 @@ static void add_all(sm_c_printer *p, sm_text *out) {
   add(p, "}\n");
   p->text = &functions;
   sm_c_functions(p);
+  sm_c_shuffle_functions(p);
   p->text = out;
   add(p, p->dialect->head);
   if (p->dtypes[SMELT_F64] && p->dialect->f64_head) add(p, p->dialect->f64_head);

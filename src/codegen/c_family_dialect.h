@@ -35,6 +35,9 @@ struct sm_dialect {
   const char *group_builtins;             /* and of one that runs by groups */
   const char *thread, *group, *member;    /* numbers */
   const char *barrier;
+  const char *shuffle;                  /* `a` of the thread whose number differs in `digit`, for T of at
+                                           most 64 bits; NULL: no thread knows another's values */
+  const char *shuffle_long;             /* the same of 64 bits, if they are a case of their own; or NULL */
   const char *bitcast[SM_C_BITS_COUNT]; /* the function; NULL: those of C */
   const char *widen_f16, *narrow_f16;   /* bodies of functions of `a`; NULL: by integers */
   const char *narrow_bf16;              /* the same, where the preprocessor's condition */

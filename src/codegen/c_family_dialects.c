@@ -28,6 +28,7 @@ const sm_dialect sm_dialect_cuda = {
     .head = "",
     .widen_f16 = "  f32 v;\n  asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(v) : \"h\"(a));\n  return v;\n",
     .narrow_f16 = "  u16 v;\n  asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(v) : \"f\"(a));\n  return v;\n",
+    .shuffle = "(T)__shfl_xor_sync(0xffffffffu, a, digit)",
     .narrow_bf16 = "  u16 v;\n  asm(\"cvt.rn.bf16.f32 %0, %1;\" : \"=h\"(v) : \"f\"(a));\n  return v;\n",
     .has_narrow_bf16 = "__CUDA_ARCH__ >= 800",
     CUDA_LIKE,
@@ -38,6 +39,7 @@ const sm_dialect sm_dialect_hip = {
     .head = "#include <hip/hip_runtime.h>\n#pragma clang fp contract(off)\n",
     .widen_f16 = "  return (f32)__builtin_bit_cast(_Float16, a);\n",
     .narrow_f16 = "  return __builtin_bit_cast(u16, (_Float16)a);\n",
+    .shuffle = "(T)__shfl_xor(a, digit)",
     CUDA_LIKE,
 };
 
@@ -113,6 +115,8 @@ const sm_dialect sm_dialect_msl = {
     .group = "(i64)threadgroup_position_in_grid",
     .member = "(i64)thread_index_in_threadgroup",
     .barrier = "threadgroup_barrier(mem_flags::mem_threadgroup | mem_flags::mem_device);",
+    .shuffle = "(T)simd_shuffle_xor(a, digit)",
+    .shuffle_long = "as_type<T>(simd_shuffle_xor(as_type<uint2>(a), digit))",
     .bitcast = {"as_type<uint>", "as_type<float>"},
     .widen_f16 = "  return (f32)as_type<half>(a);\n",
     .narrow_f16 = "  return as_type<ushort>((half)a);\n",

@@ -40,11 +40,12 @@ typedef struct sm_c_printer {
   const sm_kir_kernel *kernel; /* of primitives */
   const sm_dialect *dialect;
   sm_text_form form;
-  bool *used;         /* by instruction: something needs its value, or it has none */
-  bool *narrow;       /* by instruction: an i64 that is kept in 32 bits (c_family_narrow.c) */
-  sm_text *text;      /* what is being written */
-  int depth;          /* of loops */
-  uint64_t functions; /* bit i: function i of c_family_functions.c */
+  bool *used;                    /* by instruction: something needs its value, or it has none */
+  bool *narrow;                  /* by instruction: an i64 that is kept in 32 bits (c_family_narrow.c) */
+  sm_text *text;                 /* what is being written */
+  int depth;                     /* of loops */
+  uint64_t functions;            /* bit i: function i of c_family_functions.c */
+  bool shuffles[SM_DTYPE_LIMIT]; /* by dtype: its values are shuffled */
   bool dtypes[SM_DTYPE_LIMIT];
   sm_vec(sm_c_vector) vectors;
   bool lanes;                         /* there are loops over lanes */
@@ -103,6 +104,9 @@ void sm_c_kop(sm_c_printer *p, int32_t value);
 void sm_c_half(sm_c_printer *p, const sm_kir_ins *ins);
 /* What kops.def says for operands of that dtype. */
 const char *sm_c_kop_body(sm_kop kop, smelt_dtype dtype);
+/* c_family_shuffle.c: the expression of a SHUFFLE; functions that these need. */
+void sm_c_shuffle(sm_c_printer *p, const sm_kir_ins *ins);
+void sm_c_shuffle_functions(sm_c_printer *p);
 /* c_family_functions.c: notes that a function of this name (of n characters) is needed. False if there is
  * none. */
 bool sm_c_need_function(sm_c_printer *p, const char *name, size_t n);

@@ -35,6 +35,7 @@ static void fill_profile(sm_cuda_device *d) {
                             .vector_bytes = 16,
                             .max_bindings = 128,
                             .plane = 32,
+                            .shuffle = 32,
                             .max_group = 256,
                             .shared_bytes = 48 * 1024,
                             .dialect = &sm_dialect_cuda};

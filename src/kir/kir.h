@@ -16,7 +16,9 @@
  *
  * A kernel with `threads` is for devices that run *groups*: so many threads share a
  * chunk, and MEMBER, from 0, tells them apart. A *shared* buffer is scratch memory of
- * the group. At a BARRIER each thread waits for all, and sees what they have stored.
+ * the group. At a BARRIER each thread waits for all, and sees what they have stored. By
+ * SHUFFLE pairs of threads exchange values without memory; devices let those do it whose
+ * numbers differ in a low digit.
  *
  * Loops carry values from one round to the next:
  *
@@ -37,12 +39,13 @@
  *  - single assignment: an argument is an earlier instruction that defines a
  *    value and whose region encloses the use;
  *  - the operands of a KOP have the widths of its result and the dtypes its
- *    table entry asks for; vectors come from SPLAT, IOTA, HALF, LOAD, GATHER or KOP;
+ *    table entry asks for; vectors come from SPLAT, IOTA, HALF, LOAD, GATHER, SHUFFLE
+ *    or KOP;
  *  - indices, sizes and loop bounds are i64 of width 1, but those of GATHER, a lane each;
  *  - buffers marked read-only are never stored to;
- *  - MEMBER, BARRIER and shared buffers are only in kernels with `threads`; the loops around
- *    a BARRIER have bounds that are the same for all threads: nothing in them comes from MEMBER,
- *    a buffer or what a loop carries;
+ *  - MEMBER, BARRIER, SHUFFLE and shared buffers are only in kernels with `threads`; the loops
+ *    around a BARRIER or SHUFFLE have bounds that are the same for all threads: nothing in them comes from
+ * MEMBER, a buffer or what a loop carries;
  *  - contiguous vectors of an *aligned* argument begin at multiples of their width;
  *  - local buffers come after the arguments; streaming stores are contiguous and
  *    go to arguments, and a kernel that has them ends with a FENCE;
@@ -86,6 +89,8 @@ typedef enum sm_kir_kind {
   SM_KIR_GATHER,      /* lane l is buffer[lane l of args[0]] */
   SM_KIR_MEMBER,      /* the number of this thread in its group, i64 */
   SM_KIR_BARRIER,     /* all threads of the group are here; no value */
+  SM_KIR_SHUFFLE,     /* args[0] of the thread whose number differs in the digit imm.index, a power of two
+                         of which `threads` has an even multiple */
   SM_KIR_KIND_COUNT
 } sm_kir_kind;
 
@@ -166,6 +171,7 @@ void sm_kir_prefetch(sm_kir_kernel *k, int buffer, int32_t index, int width);
 void sm_kir_fence(sm_kir_kernel *k);
 int32_t sm_kir_member(sm_kir_kernel *k);
 void sm_kir_barrier(sm_kir_kernel *k);
+int32_t sm_kir_shuffle(sm_kir_kernel *k, int32_t value, int digit);
 
 /* ERR_MEMORY if building ran out of memory. */
 smelt_status sm_kir_built(const sm_kir_kernel *k, smelt_error *err);

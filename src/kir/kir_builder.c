@@ -217,6 +217,12 @@ void sm_kir_fence(sm_kir_kernel *k) {
   (void)add(k, make_leaf(SM_KIR_FENCE, (sm_kir_type){SMELT_DTYPE_NONE, 0}));
 }
 
+int32_t sm_kir_shuffle(sm_kir_kernel *k, int32_t value, int digit) {
+  sm_kir_ins ins = make(SM_KIR_SHUFFLE, type_of(k, value), value, SM_KIR_NONE, SM_KIR_NONE);
+  ins.imm.index = digit;
+  return add(k, ins);
+}
+
 int32_t sm_kir_member(sm_kir_kernel *k) { return add(k, make_leaf(SM_KIR_MEMBER, i64_type)); }
 
 void sm_kir_barrier(sm_kir_kernel *k) {

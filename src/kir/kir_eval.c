@@ -349,6 +349,7 @@ static smelt_status run_ins(machine *m, const sm_kir_ins *ins) {
     case SM_KIR_PREFETCH:
     case SM_KIR_FENCE:
     case SM_KIR_BARRIER:
+    case SM_KIR_SHUFFLE: /* by the group */
       break;
     case SM_KIR_KIND_COUNT:
       break;
@@ -356,13 +357,13 @@ static smelt_status run_ins(machine *m, const sm_kir_ins *ins) {
   return SMELT_OK;
 }
 
-/* To the next BARRIER, or to the end. */
+/* To the next BARRIER or SHUFFLE, or to the end. */
 static smelt_status run_on(machine *m) {
   smelt_status status = SMELT_OK;
   int32_t n = (int32_t)m->k->ins.len;
   for (bool waits = false; status == SMELT_OK && m->pc < n && !waits; m->pc++) {
     const sm_kir_ins *ins = &m->k->ins.items[m->pc];
-    waits = ins->kind == SM_KIR_BARRIER;
+    waits = ins->kind == SM_KIR_BARRIER || ins->kind == SM_KIR_SHUFFLE;
     status = run_ins(m, ins);
   }
   return status;
@@ -377,11 +378,20 @@ static void share_buffers(const machine *first, machine *m) {
   }
 }
 
-/* All from BARRIER to BARRIER: they come to the same ones. */
+/* What all have come to, if it is a SHUFFLE. */
+static void shuffle(machine *threads, int n) {
+  int32_t at = threads->pc - 1;
+  const sm_kir_ins *ins = &threads->k->ins.items[at];
+  if (ins->kind != SM_KIR_SHUFFLE) return;
+  for (int t = 0; t < n; t++) spread(&threads[t ^ ins->imm.index], ins->args[0], threads[t].values[at], 1);
+}
+
+/* All from BARRIER or SHUFFLE to the next: they come to the same ones. */
 static smelt_status run_together(machine *threads, int n) {
   smelt_status status = SMELT_OK;
   while (status == SMELT_OK && threads->pc < (int32_t)threads->k->ins.len) {
     for (int t = 0; t < n && status == SMELT_OK; t++) status = run_on(&threads[t]);
+    if (status == SMELT_OK) shuffle(threads, n);
   }
   return status;
 }

@@ -25,6 +25,7 @@ static void hash_immediate(sm_hash *h, const sm_kir_ins *ins) {
     case SM_KIR_SIZE:
     case SM_KIR_SCALAR:
     case SM_KIR_HALF:
+    case SM_KIR_SHUFFLE:
       sm_hash_u64(h, (uint64_t)ins->imm.index);
       break;
     case SM_KIR_FOR:

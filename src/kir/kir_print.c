@@ -108,6 +108,10 @@ static void print_ins(sm_text *text, const sm_kir_ins *ins) {
     case SM_KIR_MEMBER:
       sm_text_add(text, "member");
       break;
+    case SM_KIR_SHUFFLE:
+      print_typed(text, "shuffle", ins);
+      sm_text_addf(text, " ^ %" PRId32, ins->imm.index);
+      break;
     case SM_KIR_BARRIER:
       sm_text_add(text, "barrier");
       break;

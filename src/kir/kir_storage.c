@@ -49,12 +49,17 @@ static void count_lanes(placement *p) {
   }
 }
 
-/* From the end, so that the next STORE, or BARRIER, behind which others have stored, is known. */
+/* Others store before a BARRIER and a SHUFFLE, too, and read what is shuffled. */
+static bool lets_store(const sm_kir_ins *ins) {
+  return ins->kind == SM_KIR_STORE || ins->kind == SM_KIR_BARRIER || ins->kind == SM_KIR_SHUFFLE;
+}
+
+/* From the end, so that the next one is known. */
 static void find_views(placement *p) {
   int32_t next_store = INT32_MAX;
   for (int32_t i = (int32_t)p->k->ins.len - 1; i >= 0; i--) {
     const sm_kir_ins *ins = &p->k->ins.items[i];
-    if (ins->kind == SM_KIR_STORE || ins->kind == SM_KIR_BARRIER) next_store = i;
+    if (lets_store(ins)) next_store = i;
     p->places[i].view = ins->kind == SM_KIR_LOAD && ins->args[1] == SM_KIR_NONE && p->last[i] < next_store;
   }
 }

@@ -190,6 +190,7 @@ static bool is_uniform(const verifier *v) {
     case SM_KIR_GATHER:
     case SM_KIR_CARRY:
     case SM_KIR_RESULT:
+    case SM_KIR_SHUFFLE:
       return false;
     default:
       break;
@@ -205,12 +206,22 @@ static smelt_status check_group(const verifier *v) {
 }
 
 /* All threads of a group come to it equally often. */
-static smelt_status check_barrier(const verifier *v) {
+static smelt_status check_meeting(const verifier *v) {
   SM_TRY(check_group(v));
-  SM_TRY(expect_type(v, no_type));
   for (int32_t loop = innermost_for(v, v->at); loop != SM_KIR_NONE; loop = innermost_for(v, loop)) {
     if (!v->uniform[loop]) return fault(v, "the loop %%%" PRId32 " is not the same for all threads", loop);
   }
+  return SMELT_OK;
+}
+
+static smelt_status check_shuffle(const verifier *v) {
+  int32_t digit = v->ins->imm.index;
+  SM_TRY(check_reference(v, 0));
+  SM_TRY(expect_type(v, arg_type(v, 0)));
+  SM_TRY(check_meeting(v));
+  bool pairs = digit > 0 && (digit & (digit - 1)) == 0 && v->k->threads % digit == 0;
+  if (!pairs || v->k->threads / digit % 2 != 0)
+    return fault(v, "%d threads have no pairs that differ in %" PRId32, v->k->threads, digit);
   return SMELT_OK;
 }
 
@@ -369,8 +380,12 @@ static smelt_status check_ins(verifier *v) {
       SM_TRY(expect_type(v, i64_type));
       return check_unused(v, 0);
     case SM_KIR_BARRIER:
-      SM_TRY(check_barrier(v));
+      SM_TRY(expect_type(v, no_type));
+      SM_TRY(check_meeting(v));
       return check_unused(v, 0);
+    case SM_KIR_SHUFFLE:
+      SM_TRY(check_shuffle(v));
+      return check_unused(v, 1);
     default:
       return fault(v, "there is no kind %u", (unsigned)v->ins->kind);
   }

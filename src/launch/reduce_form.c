@@ -160,6 +160,12 @@ static void set_round(sm_reduce_form *form, int n, int most) {
   form->threads = threads < most ? threads : most;
 }
 
+/* A row's last vector, which is not whole, is worked on in memory. */
+int sm_reduce_team_places(const sm_reduce_form *form) {
+  bool is_shuffled = form->shuffle > 1 && form->whole_blocks;
+  return is_shuffled ? form->threads / form->abreast / form->shuffle : form->parts;
+}
+
 static int64_t shared_bytes(const sm_reduce_form *form, int bytes) {
   int places = form->parts + (form->one_leaf ? 0 : form->levels);
   return (int64_t)bytes * places * form->abreast * form->strip;
@@ -203,6 +209,13 @@ static int choose_team_keep(const sm_reduce_form *form, const sm_profile *profil
   return is_resident(form) && form->one_leaf && fits ? keep : 0;
 }
 
+/* All of a result's threads that can. A plane that is not whole has others to wait for. */
+static int choose_shuffle(const sm_reduce_form *form, const sm_profile *profile) {
+  int threads = form->threads / form->abreast;
+  if (form->columns || form->threads < profile->shuffle || profile->shuffle < threads_of_one(form)) return 1;
+  return threads < profile->shuffle ? threads : profile->shuffle;
+}
+
 static void choose_team_vector(sm_reduce_form *form, const sm_reduce_extents *extents, int vector) {
   form->vector = vector < SM_TREE_LANES ? vector : SM_TREE_LANES;
   while (form->columns && extents->inner % form->vector != 0) form->vector /= 2;
@@ -234,6 +247,7 @@ static void choose_team(sm_reduce_form *form, const sm_reduce_extents *extents, 
   form->whole_pieces = true;
   form->aligned = form->columns || extents->reduced % form->vector == 0;
   form->keep = choose_team_keep(form, profile);
+  form->shuffle = choose_shuffle(form, profile);
 }
 
 sm_reduce_form sm_reduce_choose(const sm_reduce_task *tasks, int n_tasks, int passes, int pass,
@@ -249,6 +263,7 @@ sm_reduce_form sm_reduce_choose(const sm_reduce_task *tasks, int n_tasks, int pa
                          .vector = 1,
                          .strip = 1,
                          .abreast = 1,
+                         .shuffle = 1,
                          .side = 1};
   form.group = choose_group(extents->inner);
   if (is_worth_team(&form, extents, profile)) {

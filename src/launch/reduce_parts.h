@@ -2,8 +2,8 @@
  *
  * What the files of the reduction skeleton (reduce_skeleton.h) have in common: its state
  * while it builds a kernel, parts and the counter of leaves (reduce_parts.c), elements and
- * the lanes they fill (reduce_lanes.c), rows (reduce_rows.c), columns (reduce_columns.c) and what teams make
- * (reduce_team.c). */
+ * the lanes they fill (reduce_lanes.c), rows (reduce_rows.c), columns (reduce_columns.c), what teams make
+ * (reduce_team.c) and how their threads combine without memory (reduce_shuffle.c). */
 #ifndef SM_LAUNCH_REDUCE_PARTS_H
 #define SM_LAUNCH_REDUCE_PARTS_H
 
@@ -208,6 +208,8 @@ void sm_reduce_run_lanes(const sm_reduce_state *s, int32_t from, int32_t to, int
 /* A pass over the item's row, or its strip. */
 void sm_reduce_run_row(const sm_reduce_state *s);
 void sm_reduce_run_strip(const sm_reduce_state *s, int32_t number_of_strip);
+/* Of a thread's lanes, by a team's threads that shuffle, the part of all their lanes. */
+sm_part sm_reduce_shuffle(const sm_reduce_state *s, int t, sm_part lanes);
 /* A pass over both, by a team. */
 void sm_reduce_run_team(const sm_reduce_state *s, int32_t number_of_strip);
 

@@ -139,7 +139,8 @@ static void add_scratch(const sm_reduce_state *s) {
     bool counts = !form->threads || !form->one_leaf;
     if (form->stage != SM_REDUCE_WHOLE && s->all[t].pass != form->pass) continue;
     if (counts) s->memory->slots[t] = add_locals(s, t, form->levels * sm_slot_columns(form));
-    if (form->threads) s->memory->lanes[t] = add_locals(s, t, form->parts * form->strip * form->abreast);
+    if (form->threads)
+      s->memory->lanes[t] = add_locals(s, t, sm_reduce_team_places(form) * form->strip * form->abreast);
     else if (!form->columns && !form->whole_blocks) s->memory->lanes[t] = add_locals(s, t, 2 * SM_TREE_LANES);
     if (form->stage == SM_REDUCE_WHOLE && sm_stores_results(s))
       s->memory->results[t] = sm_kir_add_local(s->k, result_dtype(s, t), (uint32_t)form->strip);

@@ -51,7 +51,9 @@
  * *abreast*: rows, or vectors of columns. In each *round* a thread combines the elements of a lane
  * of a block, or with rows of some lanes side by side, so that neighbours read neighbours; the
  * parts go to shared memory, to places in such an order that the tree combines each with the one
- * half of them further on, until there is one of each result: a leaf. In COMBINE a thread takes up
+ * half of them further on, until there is one of each result: a leaf. Where threads exchange values
+ * without memory, those of a row that are neighbours combine by *shuffles*, and what more than one set of
+ * them makes goes to shared memory. In COMBINE a thread takes up
  * a group's part instead, or some of them. All threads learn the results; one stores them. They
  * go through all rounds together, those that have no elements with neutral ones.
  *
@@ -94,6 +96,7 @@ typedef struct sm_reduce_form {
   int threads;    /* of a team; 0: each works on items of its own */
   int abreast;    /* results, or vectors of them, that a team makes side by side; else 1 */
   int parts;      /* of each result, that a round of a team makes: a power of two */
+  int shuffle;    /* teams of rows: threads that combine their parts of a result by shuffles; else 1 */
   int keep;       /* elements of an item, a band or a team's items, that fit into scratch memory;
                      0: they do not */
   bool streaming; /* elements that are written bypass the caches */
@@ -127,6 +130,8 @@ static inline bool sm_reduce_has_strips(const sm_reduce_form *form) {
   return form->columns && !form->threads;
 }
 
+/* Places of a result's parts in a team's memory. */
+int sm_reduce_team_places(const sm_reduce_form *form);
 /* Parts that PARTIAL leaves of a task, as [outer, group, inner]. */
 int64_t sm_reduce_partials(const sm_reduce_form *form, const sm_reduce_extents *extents);
 int64_t sm_reduce_work_items(const sm_reduce_form *form, const sm_reduce_extents *extents);

@@ -146,16 +146,31 @@ static void fill_share(const sm_reduce_state *s, const share *own, int32_t block
   sm_reduce_run_lanes(s, from, to, op2(s, SM_KOP_ADD, s->begin, own->lane), &own->columns, sets);
 }
 
-/* Lanes of rows follow each other, those of columns are vectors. */
-static void put_lanes(const sm_reduce_state *s, const share *own, int t, sm_part lanes) {
-  int32_t stride = s->form->columns ? SM_KIR_NONE : number(s, next_lane(s->form));
-  sm_kir_store(s->k, s->lanes[t].value, own->place, stride, lanes.value);
-  if (!gives_index(s, t)) return;
+/* With indices of the reduced axis. */
+static void end_lanes(const sm_reduce_state *s, const share *own, sm_part *sets) {
   int width = own->columns.width;
   int32_t first = op2(s, SM_KOP_ADD, s->begin, own->lane);
   first = s->form->columns || width == 1 ? splat(s, first, width) : sm_kir_iota(s->k, first, width);
-  int32_t indices = sm_reduce_lane_indices(s, lanes.index, first, width);
-  sm_kir_store(s->k, s->lanes[t].index, own->place, stride, indices);
+  for (int t = 0; t < s->n; t++)
+    if (gives_index(s, t)) sets[t].index = sm_reduce_lane_indices(s, sets[t].index, first, width);
+}
+
+/* Lanes of rows follow each other, those of columns are vectors. */
+static int32_t stride_of_lanes(const sm_reduce_state *s) {
+  return s->form->columns ? SM_KIR_NONE : number(s, next_lane(s->form));
+}
+
+static void put_lanes(const sm_reduce_state *s, const share *own, int t, sm_part lanes) {
+  sm_kir_store(s->k, s->lanes[t].value, own->place, stride_of_lanes(s), lanes.value);
+  if (gives_index(s, t)) sm_kir_store(s->k, s->lanes[t].index, own->place, stride_of_lanes(s), lanes.index);
+}
+
+static sm_part get_lanes(const sm_reduce_state *s, const share *own, int t) {
+  int width = own->columns.width;
+  sm_part lanes = {sm_kir_load(s->k, s->lanes[t].value, own->place, stride_of_lanes(s), width), SM_KIR_NONE};
+  if (gives_index(s, t))
+    lanes.index = sm_kir_load(s->k, s->lanes[t].index, own->place, stride_of_lanes(s), width);
+  return lanes;
 }
 
 /* Of a row's last vector, which is not whole, what is in the thread's lanes. */
@@ -187,10 +202,7 @@ static int32_t block_of_round(const sm_reduce_state *s, const share *own, int32_
 }
 
 /* To shared memory, which threads may still read what was there before from. */
-static void put_elements(const sm_reduce_state *s, const share *own, int32_t round) {
-  sm_part sets[SM_REDUCE_SETS];
-  int32_t block = block_of_round(s, own, round);
-  fill_share(s, own, block, sets);
+static void put_sets(const sm_reduce_state *s, const share *own, int32_t block, const sm_part *sets) {
   sm_kir_barrier(s->k);
   for (int t = 0; t < s->n; t++) put_lanes(s, own, t, sets[t]);
   if (!s->form->columns && !s->form->whole_blocks) add_rest(s, own, block);
@@ -231,6 +243,33 @@ static void put_partials(const sm_reduce_state *s, const share *own, int32_t rou
   }
 }
 
+/* --- Shuffling -------------------------------------------------------------------------------------- */
+
+/* What those that shuffle have made is put by the first of them, and combined by each thread. */
+static void combine_shuffled(const sm_reduce_state *s, const share *own, int n, sm_part *parts) {
+  int shuffle = s->form->shuffle;
+  int32_t is_first = op_number(s, SM_KOP_EQ, minor_of(s, s->share, shuffle), 0);
+  int32_t number_of_part = sm_reduce_reverse_digits(s, major_of(s, s->share, shuffle), log2_of(n));
+  int32_t place = position_of(s, number_of_part);
+  sm_kir_barrier(s->k);
+  (void)sm_kir_for(s->k, number(s, 0), convert(s, SM_KOP_CAST, is_first, SMELT_I64), 1);
+  for (int t = 0; t < s->n; t++) sm_reduce_store_part(s, s->lanes[t], place, parts[t]);
+  sm_kir_end(s->k);
+  sm_kir_barrier(s->k);
+  for (int t = 0; t < s->n; t++) parts[t] = combine_places(s, t, own->result, n, s->form->abreast);
+}
+
+static void shuffle_round(const sm_reduce_state *s, const share *own, int32_t block, sm_part *sets,
+                          sm_part *parts) {
+  int n = s->form->threads / s->form->abreast / s->form->shuffle;
+  if (!s->form->whole_blocks) {
+    put_sets(s, own, block, sets);
+    for (int t = 0; t < s->n; t++) sets[t] = get_lanes(s, own, t);
+  }
+  for (int t = 0; t < s->n; t++) parts[t] = sm_reduce_shuffle(s, t, sets[t]);
+  if (n > 1) combine_shuffled(s, own, n, parts);
+}
+
 /* --- Rounds ------------------------------------------------------------------------------------- */
 
 /* The same for all items, the last group's too. */
@@ -244,9 +283,21 @@ static int32_t count_rounds(const sm_reduce_state *s) {
 }
 
 static void reduce_round(const sm_reduce_state *s, const share *own, int32_t round, sm_part *parts) {
-  if (s->form->stage == SM_REDUCE_COMBINE) put_partials(s, own, round);
-  else put_elements(s, own, round);
-  combine_round(s, own, parts);
+  if (s->form->stage == SM_REDUCE_COMBINE) {
+    put_partials(s, own, round);
+    combine_round(s, own, parts);
+    return;
+  }
+  sm_part sets[SM_REDUCE_SETS];
+  int32_t block = block_of_round(s, own, round);
+  fill_share(s, own, block, sets);
+  end_lanes(s, own, sets);
+  if (s->form->shuffle > 1) {
+    shuffle_round(s, own, block, sets, parts);
+  } else {
+    put_sets(s, own, block, sets);
+    combine_round(s, own, parts);
+  }
 }
 
 /* One thread counts for all. */

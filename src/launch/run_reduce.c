@@ -174,15 +174,15 @@ static smelt_status create_parts(run *r, smelt_error *err) {
 
 /* --- Kernels -------------------------------------------------------------------------------- */
 
-_Static_assert(sizeof(sm_reduce_form) == 17 * sizeof(int), "what is added to a form enters the key too");
+_Static_assert(sizeof(sm_reduce_form) == 18 * sizeof(int), "what is added to a form enters the key too");
 
 /* All that enters the kernel of a stage, but for the trace. */
 static bool key_of(const run *r, int stage, sm_layout_class *out) {
   const sm_reduce_form *f = &r->forms[stage];
-  const int fields[] = {(int)f->stage,   f->passes,  f->pass,     f->columns,   f->across,
-                        f->width,        f->vector,  f->strip,    f->levels,    f->group,
-                        f->keep,         f->side,    f->one_leaf, f->streaming, f->whole_blocks,
-                        f->whole_pieces, f->threads, f->abreast,  f->parts,     f->aligned};
+  const int fields[] = {(int)f->stage, f->passes,    f->pass,         f->columns,      f->across,  f->width,
+                        f->vector,     f->strip,     f->levels,       f->group,        f->keep,    f->side,
+                        f->one_leaf,   f->streaming, f->whole_blocks, f->whole_pieces, f->threads, f->abreast,
+                        f->parts,      f->aligned,   f->shuffle};
   size_t n_in = r->trace->inputs.len;
   out->len = sizeof fields + n_in * (SM_REDUCE_AXES + 4);
   out->bytes = sm_arena_alloc(r->env->scratch, out->len);

@@ -31,6 +31,7 @@ typedef struct sm_profile {
   bool chunked;              /* CPU style: a call runs a range of work items */
   int plane;                 /* threads that run in step, where not chunked */
   int max_group;             /* threads of a group at most, a multiple of plane */
+  int shuffle;               /* threads of a plane that exchange values without memory; 0: none do */
   uint32_t shared_bytes;     /* memory of a group; 0: threads do better without having some in common */
   uint64_t cache_bytes;      /* last-level cache; 0: results never bypass it */
   int interpreter_width;     /* lanes of interpreted kernels; 0: kernels are always compiled */

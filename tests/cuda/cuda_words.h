@@ -58,6 +58,17 @@ static void (*call_kernel)();
 
 static void __syncthreads() { swapcontext(&fibers[threadIdx.x], &scheduler); }
 
+/* All put their values before any takes one, and take before any puts the next. */
+template <typename type>
+static type __shfl_xor_sync(unsigned, type value, unsigned digit) {
+  static type values[MOST_THREADS];
+  values[threadIdx.x] = value;
+  __syncthreads();
+  value = values[threadIdx.x ^ digit];
+  __syncthreads();
+  return value;
+}
+
 static void run_fiber() {
   call_kernel();
   ended[threadIdx.x] = true;

@@ -277,7 +277,7 @@ static bool write_source(const char *path, const char *text) {
   FILE *file = fopen(path, "w");
   if (!file) return false;
   if (has_halves(text)) (void)fputs("#define CUDA_HALVES\n", file);
-  if (strstr(text, "__syncthreads")) (void)fputs("#define CUDA_BARRIERS\n", file);
+  if (strstr(text, "__syncthreads") || strstr(text, "__shfl_")) (void)fputs("#define CUDA_BARRIERS\n", file);
   (void)fprintf(file, "#include \"%s/cuda_words.h\"\n", SIMULATED_CUDA_FOLDER);
   write_text(file, text);
   write_runner(file, text);

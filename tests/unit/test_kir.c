@@ -553,7 +553,7 @@ TEST(refuses_bad_places) {
   CHECK_FAULT(I_LOAD, ins[I_LOAD].buffer = 2, "there is no buffer 2");
   CHECK_FAULT(I_STORE, ins[I_STORE].buffer = UINT16_MAX, "there is no buffer 65535");
   CHECK_FAULT(I_STORE, ins[I_STORE].buffer = 0, "buffer 0 is read-only");
-  CHECK_FAULT(I_LOAD, ins[I_LOAD].kind = SM_KIR_KIND_COUNT, "there is no kind 22");
+  CHECK_FAULT(I_LOAD, ins[I_LOAD].kind = SM_KIR_KIND_COUNT, "there is no kind 23");
 }
 
 TEST(refuses_bad_loops) {

@@ -44,6 +44,34 @@ TEST(values_outlive_barriers) {
   sm_kir_free(&k);
 }
 
+/* Each thread's number with that of the others, digit by digit, two lanes at once. */
+static sm_kir_kernel build_shuffles(void) {
+  sm_kir_kernel k = start();
+  int32_t member = sm_kir_member(&k), value = sm_kir_iota(&k, member, 2);
+  for (int digit = 1; digit < THREADS; digit *= 2)
+    value = op(&k, SM_KOP_SUB, op(&k, SM_KOP_ADD, value, value), sm_kir_shuffle(&k, value, digit));
+  value = sm_kir_kop(&k, SM_KOP_CAST, sm_kir_half(&k, value, 1), NONE, NONE, SMELT_F32);
+  sm_kir_store(&k, 1, member, NONE, value);
+  return k;
+}
+
+TEST(threads_exchange_values) {
+  float in[GROUPS * CHUNK] = {0}, out[THREADS];
+  smelt_error err;
+  sm_kir_kernel k = build_shuffles();
+  CHECK_OK(sm_kir_finish(&k, &err), err);
+  sm_kir_span spans[] = {{in, sizeof in}, {out, sizeof out}};
+  CHECK_OK(sm_kir_eval(&k, &(sm_kir_call){.buffers = spans, .end = 1}, &err), err);
+  float values[THREADS], others[THREADS];
+  for (int t = 0; t < THREADS; t++) values[t] = (float)(t + 1);
+  for (int digit = 1; digit < THREADS; digit *= 2) {
+    memcpy(others, values, sizeof others);
+    for (int t = 0; t < THREADS; t++) values[t] = 2 * others[t] - others[t ^ digit];
+  }
+  for (int t = 0; t < THREADS; t++) CHECK_F64(out[t], values[t]);
+  sm_kir_free(&k);
+}
+
 static void check_fault(sm_kir_kernel *k, const char *part) {
   smelt_error err = {0};
   CHECK_STATUS(sm_kir_finish(k, &err), SMELT_ERR_INTERNAL);
@@ -62,6 +90,29 @@ TEST(barriers_have_to_be_met_by_all) {
   zero = sm_kir_i64(&k, 0);
   sm_kir_for(&k, zero, sm_kir_kop(&k, SM_KOP_CAST, sm_kir_load(&k, 0, zero, NONE, 1), NONE, NONE, SMELT_I64),
              1);
+  sm_kir_barrier(&k);
+  sm_kir_end(&k);
+  check_fault(&k, "is not the same for all threads");
+}
+
+TEST(shuffles_have_to_be_met_by_pairs) {
+  for (int digit = 0; digit <= 2 * THREADS; digit++) {
+    sm_kir_kernel k = start();
+    sm_kir_shuffle(&k, sm_kir_member(&k), digit);
+    smelt_error err = {0};
+    bool pairs = digit == 1 || digit == 2;
+    CHECK_STATUS(sm_kir_finish(&k, &err), pairs ? SMELT_OK : SMELT_ERR_INTERNAL);
+    if (!pairs) CHECK_CONTAINS(err.text, "4 threads have no pairs that differ in");
+    sm_kir_free(&k);
+  }
+  sm_kir_kernel k = start();
+  sm_kir_for(&k, sm_kir_i64(&k, 0), sm_kir_member(&k), 1);
+  sm_kir_shuffle(&k, sm_kir_i64(&k, 0), 1);
+  sm_kir_end(&k);
+  check_fault(&k, "is not the same for all threads");
+  k = start();
+  int32_t other = sm_kir_shuffle(&k, sm_kir_i64(&k, 4), 1);
+  sm_kir_for(&k, sm_kir_i64(&k, 0), other, 1);
   sm_kir_barrier(&k);
   sm_kir_end(&k);
   check_fault(&k, "is not the same for all threads");
@@ -90,6 +141,12 @@ TEST(identity_has_the_threads) {
   b.threads = THREADS;
   b.buffers.items[2].shared = false;
   CHECK(!sm_hash_equal(sm_kir_hash(&a), sm_kir_hash(&b)));
+  sm_kir_kernel c = start(), d = start();
+  sm_kir_shuffle(&c, sm_kir_member(&c), 1);
+  sm_kir_shuffle(&d, sm_kir_member(&d), 2);
+  CHECK(!sm_hash_equal(sm_kir_hash(&c), sm_kir_hash(&d)));
+  sm_kir_free(&c);
+  sm_kir_free(&d);
   sm_kir_free(&a);
   sm_kir_free(&b);
 }
@@ -116,6 +173,30 @@ TEST(texts_share_memory_and_wait) {
   check_text("msl", "threadgroup f32 b2[4]", "threadgroup_barrier(", "threads_per_threadgroup(4)");
 }
 
+static void check_shuffle(const char *dialect, smelt_dtype dtype, const char *function, const char *body) {
+  sm_kir_kernel k = start();
+  int out = sm_kir_add_buffer(&k, dtype, true);
+  int32_t zero = sm_kir_i64(&k, 0);
+  sm_kir_store(&k, out, zero, NONE, sm_kir_shuffle(&k, sm_kir_load(&k, out, zero, NONE, 1), 2));
+  sm_text text;
+  smelt_error err = {0};
+  sm_text_init(&text, &sm_malloc_allocator);
+  smelt_status status = sm_c_family_text(&k, sm_dialect_find(dialect), (sm_text_form){0}, &text, &err);
+  CHECK_STATUS(status, body ? SMELT_OK : SMELT_ERR_UNSUPPORTED);
+  CHECK_CONTAINS(body ? text.data : err.text, function);
+  if (body) CHECK_CONTAINS(text.data, body);
+  sm_text_free(&text);
+  sm_kir_free(&k);
+}
+
+TEST(texts_exchange_values) {
+  check_shuffle("cuda", SMELT_F32, "= shuffle_f32(v1, 2);", "(f32)__shfl_xor_sync(0xffffffffu, a, digit)");
+  check_shuffle("hip", SMELT_F64, "= shuffle_f64(v1, 2);", "(f64)__shfl_xor(a, digit)");
+  check_shuffle("msl", SMELT_I64, "= shuffle_i64(v1, 2);", "as_type<i64>(simd_shuffle_xor(as_type<uint2>(a)");
+  check_shuffle("msl", SMELT_BOOL, "bool shuffle_bool(u8 a, ", "(bool)simd_shuffle_xor(a, digit)");
+  check_shuffle("opencl", SMELT_F32, "opencl has no values of other threads", NULL);
+}
+
 TEST(c_has_no_groups) {
   sm_kir_kernel k = build_sum();
   sm_text text;
@@ -137,8 +218,16 @@ TEST(printed) {
   CHECK_CONTAINS(text.data, "  barrier\n");
   sm_text_free(&text);
   sm_kir_free(&k);
+  k = build_shuffles();
+  sm_text_init(&text, &sm_malloc_allocator);
+  sm_kir_print(&text, &k);
+  CHECK_CONTAINS(text.data, "shuffle i64x2 %1 ^ 1\n");
+  sm_text_free(&text);
+  sm_kir_free(&k);
 }
 
-TEST_MAIN(CASE(groups_share_memory), CASE(values_outlive_barriers), CASE(barriers_have_to_be_met_by_all),
+TEST_MAIN(CASE(groups_share_memory), CASE(values_outlive_barriers), CASE(threads_exchange_values),
+          CASE(shuffles_have_to_be_met_by_pairs), CASE(barriers_have_to_be_met_by_all),
           CASE(groups_have_to_be_announced), CASE(identity_has_the_threads),
-          CASE(texts_share_memory_and_wait), CASE(c_has_no_groups), CASE(printed))
+          CASE(texts_share_memory_and_wait), CASE(texts_exchange_values), CASE(c_has_no_groups),
+          CASE(printed))

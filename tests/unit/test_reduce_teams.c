@@ -13,15 +13,61 @@ static const sm_profile
     smallest_teams = {
         .name = "smallest teams", .vector_bytes = 64, .plane = 8, .max_group = 48, .shared_bytes = 16 * 1024};
 
+static const sm_profile *const profiles[] = {&teams, &small_teams, &smallest_teams};
+enum { PROFILES = sizeof profiles / sizeof profiles[0] };
+
+/* With shuffles and without. */
 static void check_problem(problem *p) {
   open_problem(p);
-  profile = &teams;
-  check_stages(p, (runner){0});
-  profile = &small_teams;
-  check_stages(p, (runner){0});
-  profile = &smallest_teams;
-  check_stages(p, (runner){0});
+  for (int i = 0; i < 2 * PROFILES; i++) {
+    sm_profile own = *profiles[i / 2];
+    if (i % 2) own.shuffle = own.plane;
+    profile = &own;
+    check_stages(p, (runner){0});
+  }
   close_problem(p);
+}
+
+static void store_by_all(void *user, sm_kir_kernel *k, const sm_reduce_place *at, const int32_t *values) {
+  (void)user, (void)at;
+  sm_kir_store(k, 1, sm_kir_member(k), SM_KIR_NONE, values[0]);
+}
+
+/* Of two zeros the largest is the second one, whichever of them a thread had. */
+static void check_zeros(sm_reduction reduction, int64_t n) {
+  float zeros[4096], results[256];
+  smelt_error err;
+  sm_kir_kernel k;
+  problem p = {.extents = {1, n, 1, false}, .dtype = SMELT_F32};
+  sm_profile own = teams;
+  int64_t sizes[SM_REDUCE_SIZES];
+  sm_reduce_body body = {&p, load_elements, store_by_all, NULL, NULL, NULL, NULL};
+  own.shuffle = own.plane;
+  add_task(&p, reduction);
+  for (int64_t i = 0; i < n; i++) zeros[i] = below(2) ? 0.f : -0.f;
+  sm_reduce_form f = sm_reduce_choose(p.tasks, 1, 1, 0, &p.extents, SM_REDUCE_WHOLE, &own);
+  CHECK(f.shuffle > 1);
+  sm_reduce_size_values(&f, &p.extents, sizes);
+  sm_kir_init(&k, &sm_malloc_allocator);
+  strcpy(k.name, "zeros");
+  (void)sm_kir_add_buffer(&k, SMELT_F32, false);
+  (void)sm_kir_add_buffer(&k, SMELT_F32, true);
+  sm_reduce_kernel(&k, p.tasks, p.n, &f, &body);
+  CHECK_OK(sm_kir_finish(&k, &err), err);
+  sm_kir_span spans[] = {{zeros, sizeof zeros}, {results, sizeof results}};
+  CHECK_OK(sm_kir_eval(&k, &(sm_kir_call){.buffers = spans, .sizes = sizes, .end = 1}, &err), err);
+  for (int t = 0; t < f.threads / f.abreast; t++) {
+    float expected = model_float(names[reduction], zeros, n);
+    CHECK(results[t] == 0 && signbit(results[t]) == signbit(expected));
+  }
+  sm_kir_free(&k);
+}
+
+TEST(order_of_zeros) {
+  for (int round = 0; round < 20; round++) {
+    check_zeros(SM_REDUCTION_MAX, 2048 << (round % 2));
+    check_zeros(SM_REDUCTION_MIN, 1100 + below(2997));
+  }
 }
 
 /* Parts of so many groups as no elements are there for. */
@@ -44,12 +90,12 @@ static problem open_parts(int64_t groups) {
 /* By teams as by single threads. */
 TEST(combining_many) {
   static const int64_t groups[] = {9, 64, 255, 1024, 1500};
-  static const sm_profile *const profiles[] = {&processor, &teams, &small_teams};
+  static const sm_profile *const ways[] = {&processor, &teams, &small_teams};
   int64_t results[3][SM_REDUCE_TASKS] = {{0}};
   for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
     problem p = open_parts(groups[i]);
     for (int by = 0; by < 3; by++) {
-      profile = profiles[by];
+      profile = ways[by];
       run_stage(&p, SM_REDUCE_COMBINE, (runner){0});
       for (int t = 0; t < p.n; t++) memcpy(&results[by][t], p.buffers[1 + t].data, p.buffers[1 + t].bytes);
       CHECK(memcmp(results[by], results[0], sizeof results[0]) == 0);
@@ -126,18 +172,21 @@ TEST(sizes_of_teams) {
   for (int round = 0; round < 2000; round++) {
     problem p = all_tasks(dtypes[below(DTYPES)], 1 + below(5), below((int64_t)1 << below(31)),
                           1 + below((int64_t)1 << below(14)));
-    profile = below(2) ? &teams : below(2) ? &small_teams : &smallest_teams;
+    sm_profile own = *profiles[below(PROFILES)];
+    if (below(2)) own.shuffle = own.plane;
+    profile = &own;
     sm_reduce_form f = sm_reduce_choose(p.tasks, p.n, 1, 0, &p.extents, (sm_reduce_stage)below(3), profile);
     if (f.threads == 0) continue;
     CHECK(f.threads <= profile->max_group && f.threads % f.abreast == 0 && (f.parts & (f.parts - 1)) == 0);
     CHECK(!f.columns || p.extents.inner % f.vector == 0);
     int64_t bytes = 0;
     for (int t = 0; t < p.n; t++) bytes += (int64_t)smelt_dtype_size(p.dtype) + (gives_index(&p, t) ? 8 : 0);
+    CHECK(f.shuffle == 1 || (!f.columns && f.shuffle <= own.shuffle && f.threads % own.shuffle == 0));
     CHECK(bytes * (f.parts + (f.one_leaf ? 0 : f.levels)) * f.abreast * f.strip <= 1 << 14);
   }
 }
 
-TEST_MAIN(CASE(rows), CASE(columns), CASE(short_rows), CASE(many_columns), CASE(long_ones),
-          CASE(one_task_alone), CASE(work_before_and_after), CASE(nothing_to_do), CASE(combining_many),
-          CASE(teams_on_a_device), CASE(forms_of_teams), CASE(passes_without_tasks_have_no_memory),
-          CASE(sizes_of_teams))
+TEST_MAIN(CASE(rows), CASE(order_of_zeros), CASE(columns), CASE(short_rows), CASE(many_columns),
+          CASE(long_ones), CASE(one_task_alone), CASE(work_before_and_after), CASE(nothing_to_do),
+          CASE(combining_many), CASE(teams_on_a_device), CASE(forms_of_teams),
+          CASE(passes_without_tasks_have_no_memory), CASE(sizes_of_teams))
