@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launch/reduce_emitter.h"
+
+static int32_t coordinate(const sm_reduce_emitter *e, int axis) {
+  const int32_t coordinates[] = {
+      [SM_OUTER] = e->at->outer, [SM_REDUCED] = e->at->reduced, [SM_INNER] = e->at->inner};
+  return coordinates[axis];
+}
+
+int32_t sm_reduce_place_of(const sm_reduce_emitter *e, int32_t input) {
+  const sm_reduce_input *in = &e->inputs[input];
+  int32_t place = in->first ? sm_emit_size(e, input, SM_REDUCE_INPUT_FIRST) : SM_KIR_NONE;
+  if (in->split.n) place = sm_emit_add(e, place, e->row_place[input]);
+  for (int axis = 0; axis < SM_REDUCE_AXES; axis++) {
+    if (in->strides[axis] == 0 || (!sm_emits_elements(e) && axis == SM_REDUCED)) continue;
+    int32_t steps = coordinate(e, axis);
+    if (in->strides[axis] != 1) steps = sm_emit_i64(e, SM_KOP_MUL, steps, sm_emit_size(e, input, axis));
+    place = sm_emit_add(e, place, steps);
+  }
+  return place == SM_KIR_NONE ? sm_kir_i64(e->kernel, 0) : place;
+}
+
+/* Rows taken across that follow each other are a known number of elements apart. */
+static int32_t step_of(const sm_reduce_emitter *e, int32_t input) {
+  int64_t stride = e->inputs[input].strides[e->lanes];
+  if (stride == 1) return SM_KIR_NONE;
+  if (stride == e->form->across) return sm_kir_i64(e->kernel, stride);
+  return sm_emit_size(e, input, e->lanes);
+}
+
+int32_t sm_reduce_read(const sm_reduce_emitter *e, int32_t input) {
+  int64_t stride = e->inputs[input].strides[e->lanes];
+  int32_t place = sm_reduce_place_of(e, input);
+  if (stride == 0 || e->at->width == 1)
+    return sm_emit_splat(e, sm_kir_load(e->kernel, input, place, SM_KIR_NONE, 1));
+  return sm_kir_load(e->kernel, input, place, step_of(e, input), e->at->width);
+}
+
+int32_t sm_reduce_select(const sm_reduce_emitter *e, int32_t input, int32_t chosen) {
+  int32_t stride = sm_emit_splat(e, sm_emit_size(e, input, SM_REDUCE_INPUT_PLACE_STRIDE));
+  int32_t place = sm_emit_splat(e, sm_reduce_place_of(e, input));
+  place = sm_emit_add(e, place, sm_emit_i64(e, SM_KOP_MUL, chosen, stride));
+  if (e->at->width == 1) return sm_kir_load(e->kernel, input, place, SM_KIR_NONE, 1);
+  if (e->inputs[input].strides[e->lanes] != 0) {
+    int32_t lanes = sm_kir_iota(e->kernel, sm_kir_i64(e->kernel, 0), e->at->width);
+    int32_t apart = sm_emit_splat(e, sm_emit_size(e, input, e->lanes));
+    place = sm_emit_add(e, place, sm_emit_i64(e, SM_KOP_MUL, lanes, apart));
+  }
+  return sm_kir_gather(e->kernel, input, place);
+}
+
+/* The number of the row has a digit for each part of the axis, from the fastest. */
+static int32_t split_place(const sm_reduce_emitter *e, int32_t input, int32_t row) {
+  int32_t place = SM_KIR_NONE;
+  for (int part = e->inputs[input].split.n - 1; part >= 0; part--) {
+    int at = SM_REDUCE_INPUT_SIZES + 2 * part;
+    int32_t extent = sm_emit_size(e, input, at), stride = sm_emit_size(e, input, at + 1);
+    int32_t digit = part ? sm_emit_i64(e, SM_KOP_FMOD, row, extent) : row;
+    place = sm_emit_add(e, place, sm_emit_i64(e, SM_KOP_MUL, digit, stride));
+    if (part) row = sm_emit_i64(e, SM_KOP_TRUNC_DIV, row, extent);
+  }
+  return place;
+}
+
+void sm_reduce_find_row_places(sm_reduce_emitter *e, int32_t outer) {
+  for (size_t i = 0; i < e->trace->inputs.len; i++) {
+    if (e->inputs[i].split.n) e->row_place[i] = split_place(e, (int32_t)i, outer);
+  }
+}
