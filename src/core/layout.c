@@ -151,7 +151,7 @@ static void merge_axes(const sm_layout *in, sm_layout *out) {
   }
 }
 
-/* One row: n elements, `stride` apart. */
+/* n elements, `stride` apart, which become neighbours. */
 static void gather_row(size_t size, const char *from, int64_t stride, int64_t n, char *to) {
   if (stride == 1) {
     memcpy(to, from, (size_t)n * size);
@@ -170,12 +170,56 @@ static void gather_row(size_t size, const char *from, int64_t stride, int64_t n,
   }
 }
 
-/* To the next row: a carry goes to the axis before. False after the last one. */
-static bool next_row(const sm_layout *l, int64_t *at, int64_t *place) {
-  for (int axis = l->shape.rank - 1; axis-- > 0;) {
-    *place += l->strides[axis];
-    if (++at[axis] < l->shape.dims[axis]) return true;
-    *place -= at[axis] * l->strides[axis];
+/* The last axis, whose elements become neighbours in rows, and another, along which rows follow. */
+typedef struct plane {
+  size_t size; /* of an element */
+  int64_t rows, columns;
+  int64_t from_row, from_column, to_row; /* strides */
+} plane;
+
+static int64_t at_most(int64_t n, int64_t most) { return n < most ? n : most; }
+
+/* Where columns lie apart, tile by tile, so that a line of memory that has elements of several
+ * rows is still in the cache for the next of them. */
+static void gather_plane(const plane *p, const char *from, char *to) {
+  enum { TILE = 16 };
+  int64_t size = (int64_t)p->size, width = p->from_column == 1 ? p->columns : TILE;
+  for (int64_t first = 0; first < p->rows; first += TILE) {
+    int64_t end = at_most(first + TILE, p->rows);
+    for (int64_t column = 0; column < p->columns; column += width) {
+      int64_t n = at_most(width, p->columns - column);
+      for (int64_t row = first; row < end; row++)
+        gather_row(p->size, from + (row * p->from_row + column * p->from_column) * size, p->from_column, n,
+                   to + (row * p->to_row + column) * size);
+    }
+  }
+}
+
+static int64_t magnitude(int64_t stride) { return stride < 0 ? -stride : stride; }
+
+/* Makes the rows of planes the axis before the last one: the axis along which elements lie closest, or
+ * one of extent 1. */
+static void find_planes(const sm_layout *in, sm_layout *from, sm_layout *to) {
+  int order[SMELT_MAX_RANK], last = in->shape.rank - 1, rows = 0;
+  for (int axis = 1; axis < last; axis++) {
+    if (magnitude(in->strides[axis]) <= magnitude(in->strides[rows])) rows = axis;
+  }
+  for (int axis = 0; axis <= last; axis++) order[axis] = axis < rows || axis == last ? axis : axis + 1;
+  if (last > 0) order[last - 1] = rows;
+  sm_layout_dense(&in->shape, to);
+  sm_layout_permute(to, order, to);
+  sm_layout_permute(in, order, from);
+}
+
+/* To the next plane: a carry goes to the axis before. False after the last one. */
+static bool next_plane(const sm_layout *from, const sm_layout *to, int64_t *at, int64_t *source,
+                       int64_t *target) {
+  for (int axis = from->shape.rank - 2; axis-- > 0;) {
+    *source += from->strides[axis];
+    *target += to->strides[axis];
+    if (++at[axis] < from->shape.dims[axis]) return true;
+    *source -= at[axis] * from->strides[axis];
+    *target -= at[axis] * to->strides[axis];
     at[axis] = 0;
   }
   return false;
@@ -183,13 +227,19 @@ static bool next_row(const sm_layout *l, int64_t *at, int64_t *place) {
 
 void sm_layout_gather(const sm_layout *l, size_t size, const void *from, void *to) {
   if (sm_shape_count(&l->shape) == 0) return;
-  sm_layout m;
-  merge_axes(l, &m);
-  int64_t at[SMELT_MAX_RANK] = {0}, place = m.offset;
-  int64_t n = m.shape.dims[m.shape.rank - 1], stride = m.strides[m.shape.rank - 1];
-  char *row = to;
+  sm_layout merged, source, target;
+  merge_axes(l, &merged);
+  find_planes(&merged, &source, &target);
+  int last = merged.shape.rank - 1, rows = last - 1;
+  int64_t at[SMELT_MAX_RANK] = {0}, read = source.offset, written = 0;
+  plane p = {
+      .size = size, .rows = 1, .columns = source.shape.dims[last], .from_column = source.strides[last]};
+  if (last > 0) {
+    p.rows = source.shape.dims[rows];
+    p.from_row = source.strides[rows];
+    p.to_row = target.strides[rows];
+  }
   do {
-    gather_row(size, (const char *)from + place * (int64_t)size, stride, n, row);
-    row += n * (int64_t)size;
-  } while (next_row(&m, at, &place));
+    gather_plane(&p, (const char *)from + read * (int64_t)size, (char *)to + written * (int64_t)size);
+  } while (next_plane(&source, &target, at, &read, &written));
 }

@@ -228,6 +228,23 @@ TEST(views_of_random_layouts) {
   }
 }
 
+/* Axes longer than the tiles of a copy, in every order, some of them walked backwards. */
+TEST(copies_by_tiles) {
+  static const int orders[][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+  static int64_t places[MAX_ITEMS];
+  sm_shape shape = {3, {3, 37, 23}};
+  for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
+    for (int flipped = 0; flipped < 4; flipped++) {
+      sm_layout l;
+      sm_layout_dense(&shape, &l);
+      sm_layout_flip(&l, (int[]){flipped & 1, 2}, flipped >> 1 ? 2 : 1, &l);
+      sm_layout_permute(&l, orders[i], &l);
+      list_places(&l, places);
+      check_gather(&l, places);
+    }
+  }
+}
+
 /* --- Some by hand -------------------------------------------------------------------------------- */
 
 static void check_strides(const sm_layout *l, int64_t offset, int rank, const int64_t *strides) {
@@ -272,4 +289,4 @@ TEST(no_elements) {
   sm_layout_gather(&l, 4, NULL, NULL);
 }
 
-TEST_MAIN(CASE(views_of_random_layouts), CASE(by_hand), CASE(no_elements))
+TEST_MAIN(CASE(views_of_random_layouts), CASE(copies_by_tiles), CASE(by_hand), CASE(no_elements))
