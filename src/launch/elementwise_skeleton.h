@@ -17,6 +17,9 @@
  *                stays in the first-level cache; values that cross segments go
  *                through local buffers
  *
+ * Where an input lies across the rows, one loop runs *strips* of neighbouring rows instead of
+ * one row after the other.
+ *
  * A round takes one vector, or several side by side where a chain of cheap
  * steps would wait for itself. What a loop carries stays in registers, and a round is
  * over when all its trips are: however long, a loop is one segment.

@@ -73,4 +73,11 @@ static inline bool sm_block_plan_strided(const sm_block_plan *block, int32_t buf
   return false;
 }
 
+/* Whether a buffer lies along the axis before the innermost one, and is walked across along that. */
+static inline bool sm_block_plan_crosses(const sm_block_plan *block, int32_t buffer) {
+  const int64_t *strides = sm_block_plan_strides(block, buffer);
+  int inner = block->rank - 1;
+  return inner > 0 && strides[inner - 1] == 1 && strides[inner] != 0 && strides[inner] != 1;
+}
+
 #endif

@@ -514,6 +514,36 @@ TEST(long_kernels) {
   }
 }
 
+/* A copy and a sum of what lies across the rows of their results. */
+static void compute_across(const char *device, int64_t rows, int64_t columns, float *copy, float *sum) {
+  static float items[2 * 70 * 40];
+  smelt_context *ctx = open_device(device);
+  smelt_error err;
+  int64_t n = 2 * rows * columns;
+  for (int64_t i = 0; i < n; i++) items[i] = (float)i;
+  smelt_tensor *x = smelt_from_host(ctx, SMELT_F32, DIMS(2, columns, rows), items);
+  smelt_tensor *y = smelt_from_host(ctx, SMELT_F32, DIMS(2, rows, columns), items);
+  smelt_tensor *turned = smelt_permute_dims(x, (int[]){0, 2, 1}, 3);
+  smelt_tensor *flat = smelt_reshape(smelt_ref(turned), 1, &n);
+  smelt_tensor *total = smelt_add(smelt_mul(y, 0.5), turned);
+  CHECK_OK(smelt_into_host(flat, SMELT_F32, copy, (size_t)n * sizeof *copy, &err), err);
+  CHECK_OK(smelt_into_host(total, SMELT_F32, sum, (size_t)n * sizeof *sum, &err), err);
+  close_context(ctx);
+}
+
+/* Strips of rows on processors: extents below, at and beyond those of a strip. */
+TEST(rows_across) {
+  static const int64_t extents[][2] = {{1, 1}, {31, 15}, {32, 16}, {33, 17}, {70, 40}, {2, 40}, {70, 3}};
+  static float copy[2][2 * 70 * 40], sum[2][2 * 70 * 40];
+  for (size_t i = 0; i < sizeof extents / sizeof extents[0]; i++) {
+    int64_t rows = extents[i][0], columns = extents[i][1];
+    compute_across("ref", rows, columns, copy[0], sum[0]);
+    compute_across(NULL, rows, columns, copy[1], sum[1]);
+    CHECK_I64(first_difference(SMELT_F32, copy[1], copy[0], 2 * rows * columns), -1);
+    CHECK_I64(first_difference(SMELT_F32, sum[1], sum[0], 2 * rows * columns), -1);
+  }
+}
+
 /* Every device has kernels for them: a null device shows how many. */
 TEST(launches_of_selections) {
   smelt_context *ctx = open_device("null:metal");
@@ -531,4 +561,4 @@ TEST(launches_of_selections) {
 TEST_MAIN(CASE(chains_agree_with_the_model), CASE(chains_in_kernels), CASE(indices_of_every_dtype),
           CASE(take_along_axis_broadcasts), CASE(lists_are_taken_whole), CASE(lists_that_are_wrong),
           CASE(a_list_of_one), CASE(calls_by_name), CASE(weak_scalars_are_no_tensors), CASE(long_kernels),
-          CASE(launches_of_selections))
+          CASE(rows_across), CASE(launches_of_selections))
