@@ -6,6 +6,7 @@
 #include "fusers/explain_plan.h"
 #include "fusers/registry.h"
 #include "fusers/report_plan.h"
+#include "launch/dense_copy.h"
 
 /* What the plan cache holds: a plan and its clusters' blocks. */
 typedef struct fused_plan {
@@ -36,7 +37,9 @@ bool sm_fused_executor_init(sm_fused_executor *e, sm_device *device, const sm_lo
     sm_kernel_table_free(&e->kernels);
     return false;
   }
-  e->env = (sm_launch_env){device, log, counters, &e->kernels, NULL, NULL};
+  sm_copy_kernels_init(&e->copies, device->allocator);
+  e->env = (sm_launch_env){
+      .device = device, .log = log, .counters = counters, .kernels = &e->kernels, .copies = &e->copies};
   e->options = (sm_plan_options){
       .fusers = sm_builtin_fusers,
       .limits = {.max_ops = options.max_ops,
@@ -51,6 +54,7 @@ bool sm_fused_executor_init(sm_fused_executor *e, sm_device *device, const sm_lo
 
 void sm_fused_executor_free(sm_fused_executor *e) {
   sm_plan_cache_free(&e->plans);
+  sm_copy_kernels_free(&e->copies);
   sm_kernel_table_free(&e->kernels);
 }
 

@@ -18,6 +18,7 @@
 typedef struct sm_fused_executor {
   sm_launch_env env;
   sm_kernel_table kernels;
+  sm_copy_kernels copies;
   sm_plan_cache plans;
   sm_plan_options options;
   smelt_mode mode;

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "fusers/registry.h"
 #include "ir/view.h"
-#include "launch/run_trace.h"
+#include "launch/dense_copy.h"
 
 static sm_reason accept(const sm_segment *segment, const sm_op *op) {
   (void)segment;
@@ -17,47 +17,32 @@ static sm_fit fit(const sm_candidate *candidate, const sm_limits *limits) {
   return (sm_fit){.reason = candidate->n_ops == 1 ? SM_REASON_NONE : SM_REASON_VIEW};
 }
 
-/* The record, and the kernel for the case that it has to be a copy. */
-typedef struct view_block {
-  uint32_t op;
-  sm_trace copy;
-  sm_launch_cache launches;
-} view_block;
-
+/* The block is the record's number. */
 static smelt_status finish(const sm_segment *segment, const uint32_t *ops, int n_ops, const bool *written,
                            smelt_mode mode, const sm_allocator *allocator, void **block, smelt_error *err) {
-  (void)n_ops, (void)written, (void)mode;
-  view_block *b = sm_alloc(allocator, sizeof *b);
-  *block = b;
-  if (!b) return sm_error_memory(err, "a view");
-  b->op = ops[0];
-  sm_launch_cache_init(&b->launches, allocator);
-  smelt_status status = sm_trace_build_copy(segment, ops, 0, allocator, &b->copy, err);
-  if (status != SMELT_OK) {
-    sm_fuser_view.discard(b, allocator);
-    *block = NULL;
-  }
-  return status;
+  (void)segment, (void)n_ops, (void)written, (void)mode;
+  uint32_t *op = sm_alloc(allocator, sizeof *op);
+  *block = op;
+  if (!op) return sm_error_memory(err, "a view");
+  *op = ops[0];
+  return SMELT_OK;
 }
 
 static void discard(void *block, const sm_allocator *allocator) {
-  view_block *b = block;
-  sm_trace_free(&b->copy, allocator);
-  sm_launch_cache_free(&b->launches);
-  sm_free(allocator, b, sizeof *b);
+  sm_free(allocator, block, sizeof(uint32_t));
 }
 
 static smelt_status run(void *env, void *block, const sm_block_run *on, smelt_error *err) {
-  view_block *b = block;
-  const sm_op *op = &on->segment->ops.items[b->op];
+  const sm_op *op = &on->segment->ops.items[*(uint32_t *)block];
   const sm_value *values = on->segment->values.items;
-  uint32_t from = op->operands[0].use.value;
+  uint32_t operand = op->operands[0].use.value;
+  const sm_buffer *from = on->buffers[operand];
   sm_layout layout, seen;
-  sm_buffer_layout(on->buffers[from], &values[from].shape, &layout);
-  sm_trace_run copy = {&b->copy, &b->launches, on};
-  if (!sm_view_layout(op, &layout, &values[op->out].shape, &seen))
-    return sm_run_elementwise(env, sm_fuser_view.name, &copy, 1, err);
-  return sm_buffer_view(on->buffers[from], values[from].dtype, &seen, &on->buffers[op->out], err);
+  sm_buffer_layout(from, &values[operand].shape, &layout);
+  if (sm_view_layout(op, &layout, &values[op->out].shape, &seen))
+    return sm_buffer_view(on->buffers[operand], values[operand].dtype, &seen, &on->buffers[op->out], err);
+  sm_dense_copy copy = {.row = op->row, .from = from, .dtype = values[operand].dtype, .layout = &layout};
+  return sm_run_dense_copy(env, sm_fuser_view.name, &copy, &on->buffers[op->out], err);
 }
 
 const sm_fuser sm_fuser_view = {

@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The one way of a kernel into a driver: counted, logged and, if somebody asks, timed. */
+ * The one way of kernels into a driver: counted, logged and, if somebody asks, timed. */
 #ifndef SM_LAUNCH_ENTER_DRIVER_H
 #define SM_LAUNCH_ENTER_DRIVER_H
 
 #include "launch/run_trace.h"
 
-/* What moves, and for whom; the rest of a report follows from kernel and launch. */
-typedef struct sm_launch_traffic {
-  const char *fuser;
-  uint64_t read, written; /* bytes of tensor memory */
-  int in_place;           /* outputs written over an input */
-} sm_launch_traffic;
-
-smelt_status sm_enter_driver(const sm_launch_env *env, const sm_kernel_entry *kernel, const sm_launch *launch,
-                             sm_launch_traffic traffic, smelt_error *err);
+/* Enters n >= 1 launches, one after the other, as one for `fuser`; it has the name of the first that is
+ * no help, and moves the bytes of all. They are chained; those without elements are left out. */
+smelt_status sm_enter_driver(const sm_launch_env *env, const char *fuser, sm_prepared_launch *all, size_t n,
+                             smelt_error *err);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "launch/dense_copy.h"
 #include "launch/enter_driver.h"
 #include "launch/reduce_kernel.h"
 
@@ -23,8 +24,10 @@ typedef struct run {
   sm_reduce_task tasks[SM_REDUCE_TASKS];
   sm_reduce_input *inputs;
   sm_kir_span *spans;  /* by buffer: inputs, outputs, parts between stages */
-  sm_buffer **scratch; /* gathered inputs and parts, to be given up */
+  sm_buffer **scratch; /* copied inputs and parts, to be given up */
   int n_scratch, n_parts;
+  sm_prepared_launch *launches; /* copies of inputs, then stages */
+  size_t n_copies;
   sm_reduce_form forms[MOST_STAGES];
   int n_stages;
 } run;
@@ -49,14 +52,16 @@ static smelt_status add_scratch(run *r, size_t bytes, sm_kir_span *span, smelt_e
   return SMELT_OK;
 }
 
-/* By an array that is dense in the order of a layout. */
+/* By a copy that is dense in the order of a layout. */
 static smelt_status replace_input(run *r, size_t input, const sm_layout *layout, smelt_error *err) {
   const sm_trace_value *value = &r->trace->inputs.items[input];
-  const sm_buffer *from = r->operands.on->buffers[value->value];
+  sm_dense_copy copy = {
+      .from = r->operands.on->buffers[value->value], .dtype = value->dtype, .layout = layout};
   r->inputs[input].first = r->inputs[input].split.n = 0;
-  SM_TRY(sm_buffer_gather(from, value->dtype, layout, &r->scratch[r->n_scratch], err));
-  const sm_buffer *gathered = r->scratch[r->n_scratch++];
-  r->spans[input] = (sm_kir_span){gathered->data, gathered->bytes};
+  SM_TRY(sm_prepare_dense_copy(r->env, &copy, &r->scratch[r->n_scratch], &r->launches[r->n_copies], err));
+  const sm_buffer *dense = r->scratch[r->n_scratch++];
+  r->n_copies++;
+  r->spans[input] = (sm_kir_span){dense->data, dense->bytes};
   return SMELT_OK;
 }
 
@@ -260,43 +265,38 @@ static int64_t estimate_ns(const run *r) {
   return 1 + (memory > compute ? memory : compute);
 }
 
-static bool prepare_stage(const run *r, int stage, const sm_word *scalars, sm_launch *launch) {
+static smelt_status prepare_stage(const run *r, int stage, const sm_word *scalars, sm_prepared_launch *out,
+                                  smelt_error *err) {
   size_t n_sizes = SM_REDUCE_SIZES;
   for (size_t i = 0; i < r->trace->inputs.len; i++) n_sizes += (size_t)sm_reduce_count_sizes(&r->inputs[i]);
   int64_t *sizes = sm_arena_alloc(r->env->scratch, n_sizes * sizeof *sizes);
-  if (!sizes) return false;
+  if (!sizes) return sm_error_memory(err, "a launch");
   fill_sizes(r, stage, sizes);
-  *launch = (sm_launch){.buffers = r->spans,
-                        .n_buffers = count_operands(r) + (size_t)r->n_parts,
-                        .sizes = sizes,
-                        .n_sizes = n_sizes,
-                        .scalars = scalars,
-                        .n_scalars = r->trace->scalars.len,
-                        .work_items = sm_reduce_work_items(&r->forms[stage], &r->geometry.extents),
-                        .grain = r->forms[stage].abreast,
-                        .cost_ns = r->forms[stage].stage == SM_REDUCE_COMBINE ? 1 : estimate_ns(r),
-                        .passes = 1};
-  return true;
+  out->launch = (sm_launch){.buffers = r->spans,
+                            .n_buffers = count_operands(r) + (size_t)r->n_parts,
+                            .sizes = sizes,
+                            .n_sizes = n_sizes,
+                            .scalars = scalars,
+                            .n_scalars = r->trace->scalars.len,
+                            .work_items = sm_reduce_work_items(&r->forms[stage], &r->geometry.extents),
+                            .grain = r->forms[stage].abreast,
+                            .cost_ns = r->forms[stage].stage == SM_REDUCE_COMBINE ? 1 : estimate_ns(r),
+                            .passes = 1};
+  return get_kernel(r, stage, &out->kernel, err);
 }
 
 static smelt_status launch_stages(const run *r, smelt_error *err) {
-  const sm_kernel_entry *kernels[MOST_STAGES] = {NULL};
-  sm_launch launches[MOST_STAGES];
   const sm_launch_env *env = r->env;
+  sm_prepared_launch *stages = r->launches + r->n_copies;
   sm_word *scalars = sm_arena_alloc(env->scratch, r->trace->scalars.len * sizeof *scalars);
   if (!scalars) return sm_error_memory(err, "a launch");
   for (size_t i = 0; i < r->trace->scalars.len; i++)
     scalars[i] = sm_trace_scalar_word(r->segment, &r->trace->scalars.items[i]);
-  for (int stage = 0; stage < r->n_stages; stage++) {
-    SM_TRY(get_kernel(r, stage, &kernels[stage], err));
-    if (!prepare_stage(r, stage, scalars, &launches[stage])) return sm_error_memory(err, "a launch");
-  }
-  for (int stage = 0; stage + 1 < r->n_stages; stage++) {
-    launches[stage].next = &launches[stage + 1];
-    launches[stage].next_kernel = kernels[stage + 1]->kernel;
-  }
-  sm_launch_traffic traffic = {.fuser = r->fuser, .read = r->operands.read, .written = r->operands.written};
-  return sm_enter_driver(env, kernels[0], &launches[0], traffic, err);
+  for (int stage = 0; stage < r->n_stages; stage++)
+    SM_TRY(prepare_stage(r, stage, scalars, &stages[stage], err));
+  stages[0].read = r->operands.read;
+  stages[0].written = r->operands.written;
+  return sm_enter_driver(env, r->fuser, r->launches, r->n_copies + (size_t)r->n_stages, err);
 }
 
 static bool allocate(run *r) {
@@ -304,7 +304,8 @@ static bool allocate(run *r) {
   r->inputs = sm_arena_zalloc(r->env->scratch, n_in, sizeof *r->inputs);
   r->spans = sm_arena_zalloc(r->env->scratch, count_operands(r) + MOST_PARTS, sizeof *r->spans);
   r->scratch = sm_arena_zalloc(r->env->scratch, n_in + MOST_PARTS, sizeof *r->scratch);
-  return r->inputs && r->spans && r->scratch;
+  r->launches = sm_arena_zalloc(r->env->scratch, n_in + MOST_STAGES, sizeof *r->launches);
+  return r->inputs && r->spans && r->scratch && r->launches;
 }
 
 static smelt_status plan_and_launch(run *r, smelt_error *err) {

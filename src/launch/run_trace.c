@@ -11,7 +11,6 @@
 /* One launch on its way. */
 typedef struct run {
   const sm_launch_env *env;
-  const char *fuser;
   const sm_trace *trace;
   sm_launch_cache *cache;
   const sm_segment *segment;
@@ -213,54 +212,44 @@ static smelt_status prepare_opened(run *r, smelt_error *err) {
   return prepare_launch(r, err);
 }
 
-static smelt_status prepare(const sm_launch_env *env, const char *fuser, const sm_trace_run *what, run *r,
-                            smelt_error *err) {
-  *r = (run){.env = env,
-             .fuser = fuser,
-             .trace = what->trace,
-             .cache = what->launches,
-             .segment = what->on->segment,
-             .operands = {.trace = what->trace,
-                          .on = what->on,
-                          .device = env->device,
-                          .log = env->log,
-                          .arena = env->scratch}};
-  SM_TRY(sm_operands_open(&r->operands, err));
-  smelt_status status = prepare_opened(r, err);
-  if (status != SMELT_OK) sm_operands_drop_outputs(&r->operands);
+smelt_status sm_prepare_elementwise(const sm_launch_env *env, const sm_trace_run *what,
+                                    sm_prepared_launch *out, smelt_error *err) {
+  run r = {.env = env,
+           .trace = what->trace,
+           .cache = what->launches,
+           .segment = what->on->segment,
+           .operands = {.trace = what->trace,
+                        .on = what->on,
+                        .device = env->device,
+                        .log = env->log,
+                        .arena = env->scratch}};
+  SM_TRY(sm_operands_open(&r.operands, err));
+  smelt_status status = prepare_opened(&r, err);
+  if (status != SMELT_OK) sm_operands_drop_outputs(&r.operands);
+  *out = (sm_prepared_launch){.kernel = r.kernel ? r.kernel->entry : NULL,
+                              .launch = r.launch,
+                              .read = r.operands.read,
+                              .written = r.operands.written,
+                              .in_place = r.operands.in_place};
   return status;
 }
 
-/* What is prepared becomes one launch, that of the first. */
-static smelt_status launch_all(const sm_launch_env *env, run *all, size_t n, smelt_error *err) {
-  sm_launch_traffic traffic = {.fuser = all->fuser};
-  const run *first = NULL;
-  for (size_t i = n; i-- > 0;) {
-    run *r = &all[i];
-    if (!r->kernel) continue;
-    if (first) {
-      r->launch.next = &first->launch;
-      r->launch.next_kernel = first->kernel->entry->kernel;
-    }
-    first = r;
-    traffic.read += r->operands.read;
-    traffic.written += r->operands.written;
-    traffic.in_place += r->operands.in_place;
-  }
-  return first ? sm_enter_driver(env, first->kernel->entry, &first->launch, traffic, err) : SMELT_OK;
+static void drop_outputs(const sm_trace_run *what) {
+  sm_operands outputs = {.trace = what->trace, .on = what->on};
+  sm_operands_drop_outputs(&outputs);
 }
 
 smelt_status sm_run_elementwise(const sm_launch_env *env, const char *fuser, const sm_trace_run *runs,
                                 size_t n, smelt_error *err) {
-  run *all = sm_arena_alloc(env->scratch, n * sizeof *all);
+  sm_prepared_launch *all = sm_arena_alloc(env->scratch, n * sizeof *all);
   smelt_status status = all ? SMELT_OK : sm_error_memory(err, "a launch");
   size_t prepared = 0;
   while (prepared < n && status == SMELT_OK) {
-    status = prepare(env, fuser, &runs[prepared], &all[prepared], err);
+    status = sm_prepare_elementwise(env, &runs[prepared], &all[prepared], err);
     prepared += status == SMELT_OK;
   }
-  if (status == SMELT_OK) status = launch_all(env, all, n, err);
-  for (size_t i = 0; i < prepared && status != SMELT_OK; i++) sm_operands_drop_outputs(&all[i].operands);
+  if (status == SMELT_OK) status = sm_enter_driver(env, fuser, all, n, err);
+  for (size_t i = 0; i < prepared && status != SMELT_OK; i++) drop_outputs(&runs[i]);
   return status;
 }
 

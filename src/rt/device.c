@@ -213,30 +213,6 @@ smelt_status sm_buffer_read(const sm_buffer *buffer, smelt_dtype dtype, const sm
   return SMELT_OK;
 }
 
-static smelt_status gather_by_host(const sm_buffer *from, size_t size, const sm_layout *layout, sm_buffer *to,
-                                   smelt_error *err) {
-  sm_device *device = to->device;
-  void *copy = sm_alloc(device->allocator, to->bytes);
-  if (!copy) return sm_error_memory(err, "a copy of a view");
-  smelt_status status = read_by_copy(from, size, layout, copy, err);
-  if (status == SMELT_OK) status = sm_call_upload(device, to->data, 0, copy, to->bytes, err);
-  sm_free(device->allocator, copy, to->bytes);
-  return status;
-}
-
-smelt_status sm_buffer_gather(const sm_buffer *from, smelt_dtype dtype, const sm_layout *layout,
-                              sm_buffer **out, smelt_error *err) {
-  size_t size = smelt_dtype_size(dtype);
-  smelt_status status = SMELT_OK;
-  SM_TRY(sm_buffer_create(from->device, (size_t)sm_shape_bytes(&layout->shape, dtype), out, err));
-  if (from->device->driver->host_memory) sm_layout_gather(layout, size, from->data, (*out)->data);
-  else if ((*out)->bytes) status = gather_by_host(from, size, layout, *out, err);
-  if (status == SMELT_OK) return SMELT_OK;
-  sm_buffer_drop(*out);
-  *out = NULL;
-  return status;
-}
-
 /* --- References ------------------------------------------------------------------------ */
 
 sm_buffer *sm_buffer_ref(sm_buffer *buffer) {

@@ -165,10 +165,6 @@ void sm_buffer_layout(const sm_buffer *buffer, const sm_shape *shape, sm_layout 
 /* Copies the elements of a tensor to the host, row-major. */
 smelt_status sm_buffer_read(const sm_buffer *buffer, smelt_dtype dtype, const sm_shape *shape, void *to,
                             smelt_error *err);
-/* A dense copy of the elements that `layout` finds in the buffer's memory. Without host memory
- * it goes by way of the host. */
-smelt_status sm_buffer_gather(const sm_buffer *from, smelt_dtype dtype, const sm_layout *layout,
-                              sm_buffer **out, smelt_error *err);
 sm_buffer *sm_buffer_ref(sm_buffer *buffer);
 void sm_buffer_drop(sm_buffer *buffer);
 

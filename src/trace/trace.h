@@ -162,10 +162,6 @@ smelt_status sm_trace_build_reduce(const sm_segment *segment, const uint32_t *op
 smelt_status sm_trace_build_part(const sm_segment *segment, const uint32_t *ops, int n_ops, int k,
                                  const bool *written, smelt_mode mode, const sm_allocator *allocator,
                                  sm_trace *out, smelt_error *err);
-/* The trace that copies operand `k` of record ops[0] to its result, in row-major order.
- * As above. */
-smelt_status sm_trace_build_copy(const sm_segment *segment, const uint32_t *ops, int k,
-                                 const sm_allocator *allocator, sm_trace *out, smelt_error *err);
 void sm_trace_free(sm_trace *trace, const sm_allocator *allocator);
 
 /* trace_contract.c: makes fused multiply-adds of products and sums. */

@@ -160,23 +160,6 @@ smelt_status sm_trace_build_part(const sm_segment *segment, const uint32_t *ops,
   return build_with(build_part, segment, ops, n_ops, k, written, mode, allocator, out, err);
 }
 
-smelt_status sm_trace_build_copy(const sm_segment *segment, const uint32_t *ops, int k,
-                                 const sm_allocator *allocator, sm_trace *out, smelt_error *err) {
-  const sm_op *op = &segment->ops.items[ops[0]];
-  sm_trace_value from = sm_trace_bound_value(segment, op->operands[k].use.value);
-  smelt_dtype dtype = from.dtype;
-  sm_trace_follow(&from, 0, segment->values.items[from.value].shape.rank, 0);
-  sm_step read = sm_trace_make_leaf(SM_STEP_READ, dtype, 0),
-          write = sm_trace_make_step(SM_STEP_WRITE, dtype, 0, SM_NO_LOCAL);
-  *out = (sm_trace){.ops = ops, .n_ops = 1};
-  bool ok = sm_vec_push(allocator, &out->blocks, (sm_block){.space = from.value}) &&
-            sm_vec_push(allocator, &out->inputs, from) &&
-            sm_vec_push(allocator, &out->outputs, sm_trace_bound_value(segment, op->out)) &&
-            sm_vec_push(allocator, &out->blocks.items[0].steps, read) &&
-            sm_vec_push(allocator, &out->blocks.items[0].steps, write);
-  return ok ? SMELT_OK : sm_error_memory(err, "a trace");
-}
-
 void sm_trace_free(sm_trace *trace, const sm_allocator *allocator) {
   for (size_t i = 0; i < trace->blocks.len; i++) sm_vec_free(allocator, &trace->blocks.items[i].steps);
   sm_vec_free(allocator, &trace->blocks);

@@ -135,6 +135,11 @@ TEST(memory_runs_out) {
   close_context(ctx);
 }
 
+TEST(copies_stay_on_the_device) {
+  simulate();
+  check_copies_stay_on("cuda");
+}
+
 TEST(forked_processes_are_refused) {
   simulate();
   smelt_context *ctx = open_device("cuda");
@@ -271,6 +276,6 @@ TEST(groups_share_memory) {
 
 TEST_MAIN(CASE(a_launch_is_three_calls), CASE(groups_share_memory), CASE(missing_library),
           CASE(missing_device), CASE(missing_compiler), CASE(described), CASE(memory_has_places),
-          CASE(memory_runs_out), CASE(forked_processes_are_refused),
+          CASE(memory_runs_out), CASE(copies_stay_on_the_device), CASE(forked_processes_are_refused),
           CASE(the_float_environment_of_the_host_changes_nothing), CASE(words_by_value_and_in_memory),
           CASE(compilers_words_are_passed_on), CASE(texts_are_logged), CASE(code_is_kept))

@@ -201,6 +201,11 @@ TEST(too_much_memory) {
   close_context(ctx);
 }
 
+TEST(copies_stay_on_the_device) {
+  need_opencl();
+  check_copies_stay_on("opencl");
+}
+
 /* --- The process ---------------------------------------------------------------------------------- */
 
 /* PoCL brings an LLVM of its own. */
@@ -237,5 +242,5 @@ TEST(groups_share_memory) { try_groups_on("opencl"); }
 TEST_MAIN(CASE(groups_share_memory), CASE(missing_library), CASE(missing_device), CASE(no_platform),
           CASE(devices_by_number_and_name), CASE(a_kernel_by_hand), CASE(a_kernel_that_cannot_be_built),
           CASE(freed_memory_is_used_again), CASE(no_more_than_allowed_is_kept), CASE(too_much_memory),
-          CASE(beside_the_cpu), CASE(after_a_fork), CASE(the_float_environment_of_the_host_changes_nothing),
-          CASE(binaries_are_kept))
+          CASE(copies_stay_on_the_device), CASE(beside_the_cpu), CASE(after_a_fork),
+          CASE(the_float_environment_of_the_host_changes_nothing), CASE(binaries_are_kept))
