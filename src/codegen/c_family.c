@@ -25,15 +25,19 @@ static bool is_once(const sm_c_printer *p, const sm_kir_ins *ins) {
          items[ins->args[1]].kind == SM_KIR_CHUNK_END;
 }
 
+static void use(sm_c_printer *p, int32_t value, int32_t by) {
+  if (value == SM_KIR_NONE) return;
+  if (!p->used[value]) p->last_use[value] = by;
+  p->used[value] = true;
+}
+
 /* Backwards, so that what only unused values use is unused. NEXTs keep what they carry. */
 static void find_used(sm_c_printer *p) {
   for (int32_t i = (int32_t)p->kernel->ins.len - 1; i >= 0; i--) {
     const sm_kir_ins *ins = &p->kernel->ins.items[i];
     int args = is_once(p, ins) ? 1 : SM_KIR_ARGS;
     p->used[i] = p->used[i] || has_effect(ins);
-    for (int a = 0; a < args && p->used[i]; a++) {
-      if (ins->args[a] != SM_KIR_NONE) p->used[ins->args[a]] = true;
-    }
+    for (int a = 0; a < args && p->used[i]; a++) use(p, ins->args[a], i);
   }
 }
 
@@ -47,26 +51,6 @@ static void line(sm_c_printer *p, const char *s) {
   sm_c_indent(p);
   add(p, s);
   add(p, "\n");
-}
-
-void sm_c_lanes(sm_c_printer *p, int width) {
-  if (width == 1) return;
-  sm_text_addf(p->text, "LANES(%d) ", width);
-  p->lanes = true;
-}
-
-void sm_c_begin_value(sm_c_printer *p, int32_t i, bool constant) {
-  sm_kir_type type = p->kernel->ins.items[i].type;
-  sm_c_indent(p);
-  if (type.width == 1 && constant) add(p, "const ");
-  sm_c_type(p, sm_c_dtype(p, i), type.width);
-  sm_text_addf(p->text, " v%" PRId32, i);
-  if (type.width > 1) {
-    add(p, "; ");
-    sm_c_lanes(p, type.width);
-    sm_text_addf(p->text, "v%" PRId32 ".l[l]", i);
-  }
-  add(p, " = ");
 }
 
 static void end_statement(sm_c_printer *p) { add(p, ";\n"); }
@@ -105,7 +89,8 @@ static void add_table(sm_c_printer *p, const sm_kir_ins *ins) {
 
 /* --- Loops ----------------------------------------------------------------------------------- */
 
-/* "for (i64 v3 = v1; v3 < v2; v3 += 4) {", or of one round "{ const i64 v3 = begin;". */
+/* "for (i64 v3 = v1; v3 < v2; v3 += 4) {", or of one round "{ const i64 v3 = begin;". Skeletons have
+ * unrolled what is worth it: compilers of devices take most of their time for what they unroll once more. */
 static void begin_loop(sm_c_printer *p, int32_t i) {
   const sm_kir_ins *ins = &p->kernel->ins.items[i];
   bool once = is_once(p, ins);
@@ -116,6 +101,7 @@ static void begin_loop(sm_c_printer *p, int32_t i) {
   }
   sm_c_indent(p);
   p->depth++;
+  if (!once) add(p, p->dialect->loop);
   add(p, once ? "{ const " : "for (");
   sm_c_type(p, sm_c_dtype(p, i), 1);
   sm_text_addf(p->text, " v%" PRId32 " = ", i);
@@ -173,7 +159,6 @@ static void add_nexts(sm_c_printer *p, int32_t first) {
 
 static void add_value(sm_c_printer *p, int32_t i) {
   const sm_kir_ins *ins = &p->kernel->ins.items[i];
-  if (sm_c_native_kop(p, i)) return;
   sm_c_begin_value(p, i, true);
   if (ins->kind == SM_KIR_SIZE) add_size(p, ins->imm.index);
   else if (ins->kind == SM_KIR_SCALAR) add_scalar(p, ins);
@@ -185,7 +170,7 @@ static void add_value(sm_c_printer *p, int32_t i) {
   end_statement(p);
 }
 
-static void add_ins(sm_c_printer *p, int32_t i) {
+void sm_c_statement(sm_c_printer *p, int32_t i) {
   const sm_kir_ins *ins = &p->kernel->ins.items[i];
   switch (ins->kind) {
     case SM_KIR_FOR:
@@ -213,7 +198,9 @@ static void add_ins(sm_c_printer *p, int32_t i) {
     case SM_KIR_FENCE:
       break;
     default:
-      if (!sm_c_is_inline(p, i)) add_value(p, i);
+      if (sm_c_is_inline(p, i)) break;
+      if (sm_c_is_native(p, ins)) sm_c_native_kop(p, i);
+      else add_value(p, i);
       break;
   }
 }
@@ -258,7 +245,9 @@ static void add_body(sm_c_printer *p) {
   line(p, p->dialect->init_end);
   line(p, p->dialect->body_begin);
   for (int32_t i = 0; i < (int32_t)p->kernel->ins.len; i++) {
-    if (p->used[i]) add_ins(p, i);
+    if (i == p->group_end) sm_c_end_group(p);
+    if (i >= p->group_end) sm_c_begin_group(p, i);
+    if (p->used[i] && !sm_c_is_ahead(p, i)) sm_c_statement(p, i);
   }
   line(p, p->dialect->body_end);
 }
@@ -373,15 +362,18 @@ static void add_all(sm_c_printer *p, sm_text *out) {
 }
 
 static smelt_status print(sm_c_printer *p, sm_text *out, smelt_error *err) {
-  enum { ARRAYS = 3 };
+  enum { FLAGS = 4 };
   size_t n = p->kernel->ins.len ? p->kernel->ins.len : 1;
-  p->used = sm_calloc(p->kernel->allocator, n, ARRAYS * sizeof *p->used);
-  if (!p->used) return sm_error_memory(err, "the text of a kernel");
+  size_t bytes = sizeof *p->last_use + FLAGS * sizeof *p->used;
+  p->last_use = sm_calloc(p->kernel->allocator, n, bytes);
+  if (!p->last_use) return sm_error_memory(err, "the text of a kernel");
+  p->used = (bool *)(p->last_use + n);
   p->narrow = p->used + n;
+  p->alone = p->narrow + n;
   find_used(p);
-  if (p->kernel->narrow) sm_c_find_narrow(p, p->narrow + n);
+  if (p->kernel->narrow) sm_c_find_narrow(p, p->alone + n);
   add_all(p, out);
-  sm_free(p->kernel->allocator, p->used, n * ARRAYS * sizeof *p->used);
+  sm_free(p->kernel->allocator, p->last_use, n * bytes);
   sm_vec_free(p->kernel->allocator, &p->vectors);
   if (p->failed) return sm_error_memory(err, "the text of a kernel");
   if (!p->missing) return SMELT_OK;
@@ -394,7 +386,7 @@ smelt_status sm_c_family_text(const sm_kir_kernel *kernel, const sm_dialect *dia
   if (kernel->threads && !dialect->group)
     return sm_error_set(err, SMELT_ERR_UNSUPPORTED, "%s has no groups of threads", dialect->name);
   SM_TRY(sm_kir_expand(kernel, &primitive, err));
-  sm_c_printer p = {.kernel = &primitive, .dialect = dialect, .form = form};
+  sm_c_printer p = {.kernel = &primitive, .dialect = dialect, .form = form, .group_end = SM_KIR_NONE};
   smelt_status status = print(&p, out, err);
   sm_kir_free(&primitive);
   return status;

@@ -28,6 +28,7 @@ struct sm_dialect {
   bool native_vectors;                    /* of OpenCL: operators and functions take them */
   bool wide_access;                       /* vectors are read and written at once where aligned */
   const char *unroll;                     /* before a loop over lanes */
+  const char *loop;                       /* before other loops */
   const char *words;                      /* the parameter, by value or reference; NULL: the C entry */
   uint32_t by_value;                      /* bytes of words that can be passed by value */
   const char *binding;                    /* after a parameter, with its number */

@@ -10,17 +10,17 @@
   [SMELT_BF16] = u16, [SMELT_F32] = "float"
 
 /* CUDA and HIP are the same but for what is said here. */
-#define CUDA_LIKE                                                                                     \
-  .types = {TYPES("signed char", "short", "int", "long long", "unsigned char", "unsigned short",      \
-                  "unsigned int", "unsigned long long"),                                              \
-            [SMELT_F64] = "double"},                                                                  \
-  .long_suffix = "ll", .float_suffix = "f", .function = "static __device__ __forceinline__ ",         \
-  .entry = "extern \"C\" __global__ void ",                                                           \
-  .group_entry = "extern \"C\" __global__ __launch_bounds__(%d) void ", .global = "", .constant = "", \
-  .shared = "__shared__ ", .vector = "__align__(%d) ", .wide_access = true,                           \
-  .unroll = "_Pragma(\"unroll\") ", .words = "smelt_words const words", .by_value = 4096,             \
-  .thread = "((i64)blockIdx.x * blockDim.x + threadIdx.x)", .group = "(i64)blockIdx.x",               \
-  .member = "(i64)threadIdx.x", .barrier = "__syncthreads();",                                        \
+#define CUDA_LIKE                                                                                         \
+  .types = {TYPES("signed char", "short", "int", "long long", "unsigned char", "unsigned short",          \
+                  "unsigned int", "unsigned long long"),                                                  \
+            [SMELT_F64] = "double"},                                                                      \
+  .long_suffix = "ll", .float_suffix = "f", .function = "static __device__ __forceinline__ ",             \
+  .entry = "extern \"C\" __global__ void ",                                                               \
+  .group_entry = "extern \"C\" __global__ __launch_bounds__(%d) void ", .global = "", .constant = "",     \
+  .shared = "__shared__ ", .vector = "__align__(%d) ", .wide_access = true,                               \
+  .unroll = "_Pragma(\"unroll\") ", .loop = "_Pragma(\"unroll 1\") ", .words = "smelt_words const words", \
+  .by_value = 4096, .thread = "((i64)blockIdx.x * blockDim.x + threadIdx.x)", .group = "(i64)blockIdx.x", \
+  .member = "(i64)threadIdx.x", .barrier = "__syncthreads();",                                            \
   .bitcast = {"__float_as_uint", "__uint_as_float", "__double_as_longlong", "__longlong_as_double"}
 
 const sm_dialect sm_dialect_cuda = {
@@ -79,6 +79,7 @@ const sm_dialect sm_dialect_opencl = {
     .vector = "",
     .native_vectors = true,
     .unroll = "",
+    .loop = "",
     .words = "smelt_words const words",
     .by_value = 1024,
     .thread = "(i64)get_global_id(0)",
@@ -105,6 +106,7 @@ const sm_dialect sm_dialect_msl = {
     .vector = "alignas(%d) ",
     .wide_access = true,
     .unroll = "_Pragma(\"unroll\") ",
+    .loop = "_Pragma(\"unroll 1\") ",
     .words = "constant smelt_words& words",
     .binding = " [[buffer(%d)]]",
     .builtins = ", uint const thread_position_in_grid [[thread_position_in_grid]]",
@@ -139,6 +141,7 @@ const sm_dialect sm_dialect_c = {
     .constant = "",
     .vector = "",
     .unroll = "",
+    .loop = "",
 };
 
 const sm_dialect *sm_dialect_find(const char *name) {

@@ -105,7 +105,7 @@ void sm_c_value(sm_c_printer *p, int32_t value) {
       sm_text_add(p->text, "end");
       break;
     default:
-      sm_text_addf(p->text, ins->type.width > 1 ? "v%" PRId32 ".l[l]" : "v%" PRId32, value);
+      sm_text_addf(p->text, sm_c_is_array(p, value) ? "v%" PRId32 ".l[l]" : "v%" PRId32, value);
       break;
   }
 }
@@ -347,13 +347,19 @@ const char *sm_c_kop_body(sm_kop kop, smelt_dtype dtype) {
   return kop == SM_KOP_SELECT ? "a ? b : c" : bodies[sm_kind_of(dtype)][kop];
 }
 
-/* Division by a constant other than 0 and -1 has no cases. */
-static const char *division(const sm_c_printer *p, const sm_kir_ins *ins) {
-  bool quotient = ins->kop == SM_KOP_TRUNC_DIV, divides = quotient || ins->kop == SM_KOP_FMOD;
-  if (!divides || p->kernel->ins.items[ins->args[1]].kind != SM_KIR_CONST) return NULL;
-  if (is_constant(p, ins->args[1], 0) || is_constant(p, ins->args[1], -1)) return NULL;
-  if (ins->type.dtype != SMELT_I64) return NULL;
-  return quotient ? "a / b" : "a % b";
+/* What has no cases: division by a constant other than 0 and -1, shifting by one that is in range. */
+static const char *simple_body(const sm_c_printer *p, const sm_kir_ins *ins) {
+  static const char *const bodies[SM_KOP_COUNT] = {[SM_KOP_TRUNC_DIV] = "a / b",
+                                                   [SM_KOP_FMOD] = "a % b",
+                                                   [SM_KOP_SHL] = "(T)((W)a << b)",
+                                                   [SM_KOP_SHR] = "a >> b"};
+  bool shifts = ins->kop == SM_KOP_SHL || ins->kop == SM_KOP_SHR;
+  if (!bodies[ins->kop] || ins->type.dtype != SMELT_I64) return NULL;
+  const sm_kir_ins *by = &p->kernel->ins.items[ins->args[1]];
+  if (by->kind != SM_KIR_CONST) return NULL;
+  int64_t number = by->imm.constant.I64;
+  if (shifts ? number < 0 || number >= 64 : number == 0 || number == -1) return NULL;
+  return bodies[ins->kop];
 }
 
 void sm_c_kop(sm_c_printer *p, int32_t value) {
@@ -361,7 +367,7 @@ void sm_c_kop(sm_c_printer *p, int32_t value) {
   sm_kop kop = (sm_kop)ins->kop;
   smelt_dtype in = p->kernel->ins.items[ins->args[sm_kop_info_of(kop)->arity - 1]].type.dtype;
   if (p->narrow[value]) in = SMELT_I32;
-  const char *simple = division(p, ins), *body = simple ? simple : sm_c_kop_body(kop, in);
+  const char *simple = simple_body(p, ins), *body = simple ? simple : sm_c_kop_body(kop, in);
   if (kop == SM_KOP_CAST) add_cast(p, ins->args[0], in, ins->type.dtype);
   else if (kop == SM_KOP_BITCAST) add_bitcast(p, ins->args[0], in, ins->type.dtype);
   else if (kop == SM_KOP_UNIT) add_unit(p, ins->args[0], ins->type.dtype);

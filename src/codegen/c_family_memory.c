@@ -105,10 +105,14 @@ static void store_bytes(sm_c_printer *p, int32_t i) {
 
 /* --- Instructions --------------------------------------------------------------------------- */
 
+bool sm_c_loads_at_once(const sm_c_printer *p, const sm_kir_ins *ins) {
+  return sm_c_is_native(p, ins) || (ins->kind == SM_KIR_LOAD && is_wide(p, ins));
+}
+
 void sm_c_load(sm_c_printer *p, int32_t i) {
   const sm_kir_ins *ins = &p->kernel->ins.items[i];
-  if (sm_c_native_load(p, i)) return;
-  if (ins->kind == SM_KIR_LOAD && is_wide(p, ins)) load_vector(p, i);
+  if (sm_c_is_native(p, ins)) sm_c_native_load(p, i);
+  else if (sm_c_loads_at_once(p, ins)) load_vector(p, i);
   else load_elements(p, i);
 }
 

@@ -83,36 +83,42 @@ static void add_body(sm_c_printer *p, const sm_kir_ins *ins) {
   p->whole = false;
 }
 
-/* "v7.v = widen_f16x4(v5.v);", false if this is no conversion of f32 and a half type. */
-static bool add_half_cast(sm_c_printer *p, int32_t i) {
-  const sm_kir_ins *ins = &p->kernel->ins.items[i];
+/* Between f32 and a half type. */
+static bool is_half_cast(const sm_c_printer *p, const sm_kir_ins *ins) {
   smelt_dtype from = p->kernel->ins.items[ins->args[0]].type.dtype, to = ins->type.dtype;
   bool widens = sm_dtype_is_half(from) && to == SMELT_F32,
        narrows = from == SMELT_F32 && sm_dtype_is_half(to);
-  if (ins->kop != SM_KOP_CAST || (!widens && !narrows)) return false;
-  bool is_f16 = (widens ? from : to) == SMELT_F16;
+  return ins->kop == SM_KOP_CAST && (widens || narrows);
+}
+
+/* "widen_f16x4(v5.v)" */
+static void add_half_cast(sm_c_printer *p, const sm_kir_ins *ins) {
+  smelt_dtype from = p->kernel->ins.items[ins->args[0]].type.dtype, to = ins->type.dtype;
+  bool widens = to == SMELT_F32, is_f16 = (widens ? from : to) == SMELT_F16;
   sm_c_native function = widens   ? is_f16 ? SM_C_NATIVE_WIDEN_F16 : SM_C_NATIVE_WIDEN_BF16
                          : is_f16 ? SM_C_NATIVE_NARROW_F16
                                   : SM_C_NATIVE_NARROW_BF16;
   p->native[function] |= ins->type.width;
-  begin_value(p, i);
   sm_text_addf(p->text, "%s_%sx%d(", widens ? "widen" : "narrow", is_f16 ? "f16" : "bf16", ins->type.width);
   sm_c_native_value(p, ins->args[0]);
-  sm_text_add(p->text, ");\n");
-  return true;
+  sm_text_add(p->text, ")");
 }
 
-bool sm_c_native_kop(sm_c_printer *p, int32_t i) {
+static smelt_dtype operand_dtype(const sm_c_printer *p, const sm_kir_ins *ins) {
+  return p->kernel->ins.items[ins->args[sm_kop_info_of((sm_kop)ins->kop)->arity - 1]].type.dtype;
+}
+
+static bool is_native_kop(const sm_c_printer *p, const sm_kir_ins *ins) {
+  if (!element_of(p, ins->type)) return false;
+  return is_half_cast(p, ins) || (is_whole((sm_kop)ins->kop) && operand_dtype(p, ins) == SMELT_F32);
+}
+
+void sm_c_native_kop(sm_c_printer *p, int32_t i) {
   const sm_kir_ins *ins = &p->kernel->ins.items[i];
-  if (ins->kind != SM_KIR_KOP || !element_of(p, ins->type)) return false;
-  if (add_half_cast(p, i)) return true;
-  if (!is_whole((sm_kop)ins->kop)) return false;
-  int last = sm_kop_info_of((sm_kop)ins->kop)->arity - 1;
-  if (p->kernel->ins.items[ins->args[last]].type.dtype != SMELT_F32) return false;
   begin_value(p, i);
-  add_body(p, ins);
+  if (is_half_cast(p, ins)) add_half_cast(p, ins);
+  else add_body(p, ins);
   sm_text_add(p->text, ";\n");
-  return true;
 }
 
 /* --- Memory ------------------------------------------------------------------------------- */
@@ -143,10 +149,9 @@ static bool is_aligned(const sm_c_printer *p, const sm_kir_ins *ins) {
 
 /* "v7.v = *(__global float4 const*)(b0 + v5);", where places are not known to be aligned "vload4(0, b0 +
  * v5);" */
-bool sm_c_native_load(sm_c_printer *p, int32_t i) {
+void sm_c_native_load(sm_c_printer *p, int32_t i) {
   const sm_kir_ins *ins = &p->kernel->ins.items[i];
   bool is_bool = ins->type.dtype == SMELT_BOOL;
-  if (ins->kind != SM_KIR_LOAD || !is_contiguous(p, ins)) return false;
   begin_value(p, i);
   if (is_bool) sm_text_add(p->text, "-(");
   if (is_aligned(p, ins)) {
@@ -158,7 +163,10 @@ bool sm_c_native_load(sm_c_printer *p, int32_t i) {
     sm_text_add(p->text, ")");
   }
   sm_text_add(p->text, is_bool ? " != (uchar)0);\n" : ";\n");
-  return true;
+}
+
+bool sm_c_is_native(const sm_c_printer *p, const sm_kir_ins *ins) {
+  return ins->kind == SM_KIR_KOP ? is_native_kop(p, ins) : ins->kind == SM_KIR_LOAD && is_contiguous(p, ins);
 }
 
 static void add_stored(sm_c_printer *p, const sm_kir_ins *ins) {

@@ -8,7 +8,16 @@
  *
  *   f32x4 v7; LANES(4) v7.l[l] = v5.l[l] * v6.l[l];
  *
- * Compilers unroll these loops. Where the dialect has vectors of its own, what can be said of
+ * Compilers unroll these loops, which takes them some time, so statements that follow each other share
+ * one: a *group*. What nothing behind it uses is a number there (c_family_lanes.c):
+ *
+ *   f32x4 v8;
+ *   LANES(4) {
+ *     const f32 v7 = v5.l[l] * v6.l[l];
+ *     v8.l[l] = v7 + v6.l[l];
+ *   }
+ *
+ * Where the dialect has vectors of its own, what can be said of
  * all lanes at once is (c_family_native.c): v7.v = v5.v * v6.v. Literals, what is the same in all lanes and
  * IOTAs are no variables, but written where they are used. What a text needs besides (types, functions) is
  * noted while it is written, and put before it.
@@ -40,11 +49,14 @@ typedef struct sm_c_printer {
   const sm_kir_kernel *kernel; /* of primitives */
   const sm_dialect *dialect;
   sm_text_form form;
-  bool *used;                    /* by instruction: something needs its value, or it has none */
-  bool *narrow;                  /* by instruction: an i64 that is kept in 32 bits (c_family_narrow.c) */
-  sm_text *text;                 /* what is being written */
-  int depth;                     /* of loops */
-  uint64_t functions;            /* bit i: function i of c_family_functions.c */
+  int32_t *last_use;  /* by instruction: the last one that needs its value */
+  bool *used;         /* by instruction: something needs its value, or it has none */
+  bool *narrow;       /* by instruction: an i64 that is kept in 32 bits (c_family_narrow.c) */
+  bool *alone;        /* by instruction: a vector of which a group has one lane at a time */
+  int32_t group_end;  /* the instruction behind the group that is being written, or the last one */
+  sm_text *text;      /* what is being written */
+  int depth;          /* of loops */
+  uint64_t functions; /* bit i: function i of c_family_functions.c */
   bool shuffles[SM_DTYPE_LIMIT]; /* by dtype: its values are shuffled */
   bool dtypes[SM_DTYPE_LIMIT];
   sm_vec(sm_c_vector) vectors;
@@ -70,20 +82,32 @@ sm_c_vector *sm_c_vector_of(sm_c_printer *p, sm_kir_type type);
 bool sm_c_is_wide(const sm_c_printer *p, sm_kir_type type);
 /* The definitions of all types that were named, and functions that access vectors. */
 void sm_c_types(sm_c_printer *p);
-/* c_family.c, what statements begin with: the depth's spaces; for each lane; "const f32 v7 = " or
- * "f32x4 v7; LANES(4) v7.l[l] = ". */
+/* c_family.c: what statements begin with, the depth's spaces; what there is to write of an instruction. */
 void sm_c_indent(sm_c_printer *p);
+void sm_c_statement(sm_c_printer *p, int32_t i);
+/* c_family_lanes.c, the same: for each lane; "const f32 v7 = " or "f32x4 v7; LANES(4) v7.l[l] = ". */
 void sm_c_lanes(sm_c_printer *p, int width);
 void sm_c_begin_value(sm_c_printer *p, int32_t value, bool constant);
-/* c_family_memory.c: LOADs and GATHERs, STOREs. */
+/* Whether the value has a variable for all lanes. */
+static inline bool sm_c_is_array(const sm_c_printer *p, int32_t value) {
+  return p->kernel->ins.items[value].type.width > 1 && !p->alone[value];
+}
+/* Begins a group if there is one from this instruction on; whether the instruction has been written
+ * ahead of the group; ends it. */
+void sm_c_begin_group(sm_c_printer *p, int32_t first);
+bool sm_c_is_ahead(const sm_c_printer *p, int32_t i);
+void sm_c_end_group(sm_c_printer *p);
+/* c_family_memory.c: LOADs and GATHERs, and whether they are no loops over lanes; STOREs. */
+bool sm_c_loads_at_once(const sm_c_printer *p, const sm_kir_ins *load);
 void sm_c_load(sm_c_printer *p, int32_t value);
 void sm_c_store(sm_c_printer *p, int32_t store);
-/* c_family_native.c: the vector type's definition; a statement for an instruction, or part of it; functions
- * that these need. False if there is no form for all lanes at once. */
+/* c_family_native.c: the vector type's definition; whether a LOAD or KOP has a form for all lanes at
+ * once; a statement for an instruction, or part of it. False if there is no such form. */
 bool sm_c_native_type(sm_c_printer *p, sm_kir_type type);
+bool sm_c_is_native(const sm_c_printer *p, const sm_kir_ins *ins);
 void sm_c_native_value(sm_c_printer *p, int32_t value);
-bool sm_c_native_kop(sm_c_printer *p, int32_t value);
-bool sm_c_native_load(sm_c_printer *p, int32_t value);
+void sm_c_native_kop(sm_c_printer *p, int32_t value);
+void sm_c_native_load(sm_c_printer *p, int32_t value);
 bool sm_c_native_store(sm_c_printer *p, const sm_kir_ins *store);
 /* c_family_native_functions.c: those that were noted in `native`. */
 void sm_c_native_functions(sm_c_printer *p);
