@@ -284,10 +284,12 @@ static bool write_source(const char *path, const char *text) {
   return fclose(file) == 0;
 }
 
-/* Options have to be those that keep bits. */
+/* Options have to be those that keep bits, and no more than an old compiler knows. */
 nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int n, const char *const *options) {
   char source[80], command[600];
+  enum { INVALID_OPTION = 5 };
   check_environment();
+  if (n > 2) return INVALID_OPTION;
   bool exact = n == 2 && strcmp(options[0], "--gpu-architecture=sm_90") == 0 &&
                strcmp(options[1], "--fmad=false") == 0;
   (void)snprintf(program->library, sizeof program->library, "/tmp/simulated-cuda-XXXXXX");

@@ -150,7 +150,8 @@ static bool open_nvrtc(nvrtc *out) {
 }
 
 static void compile_by_nvrtc(const sm_kir_kernel *k, const operation *list, int n, void *user) {
-  static const char *const options[] = {"--gpu-architecture=sm_90", "--fmad=false"};
+  static const char *const options[] = {"--gpu-architecture=sm_90", "--fmad=false", "--minimal",
+                                        "--Ofast-compile=min"};
   const nvrtc *api = user;
   void *program;
   size_t size = 0;
@@ -160,7 +161,9 @@ static void compile_by_nvrtc(const sm_kir_kernel *k, const operation *list, int 
   sm_text_init(&text, &sm_malloc_allocator);
   CHECK_OK(sm_c_family_text(k, &sm_dialect_cuda, (sm_text_form){.group = 256}, &text, &err), err);
   CHECK_I64(api->create(&program, text.data, "kernel.cu", 0, NULL, NULL), 0);
-  if (api->compile(program, 2, options) != 0) {
+  int result = api->compile(program, 4, options);
+  if (result == 5) result = api->compile(program, 2, options); /* an older one */
+  if (result != 0) {
     static char log[1 << 16];
     (void)api->log(program, log);
     printf("%.3000s\n", log);
