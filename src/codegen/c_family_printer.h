@@ -49,14 +49,14 @@ typedef struct sm_c_printer {
   const sm_kir_kernel *kernel; /* of primitives */
   const sm_dialect *dialect;
   sm_text_form form;
-  int32_t *last_use;  /* by instruction: the last one that needs its value */
-  bool *used;         /* by instruction: something needs its value, or it has none */
-  bool *narrow;       /* by instruction: an i64 that is kept in 32 bits (c_family_narrow.c) */
-  bool *alone;        /* by instruction: a vector of which a group has one lane at a time */
-  int32_t group_end;  /* the instruction behind the group that is being written, or the last one */
-  sm_text *text;      /* what is being written */
-  int depth;          /* of loops */
-  uint64_t functions; /* bit i: function i of c_family_functions.c */
+  int32_t *last_use;             /* by instruction: the last one that needs its value */
+  bool *used;                    /* by instruction: something needs its value, or it has none */
+  bool *narrow;                  /* by instruction: an i64 that is kept in 32 bits (c_family_narrow.c) */
+  bool *alone;                   /* by instruction: a vector of which a group has one lane at a time */
+  int32_t group_end;             /* the instruction behind the group that is being written, or the last one */
+  sm_text *text;                 /* what is being written */
+  int depth;                     /* of loops */
+  uint64_t functions;            /* bit i: function i of c_family_functions.c */
   bool shuffles[SM_DTYPE_LIMIT]; /* by dtype: its values are shuffled */
   bool dtypes[SM_DTYPE_LIMIT];
   sm_vec(sm_c_vector) vectors;
