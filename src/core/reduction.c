@@ -4,17 +4,19 @@
 #include <math.h>
 
 const char *sm_reduction_name(sm_reduction reduction) {
-  static const char *const names[] = {"none", "sum", "mean", "prod",   "max",
-                                      "min",  "any", "all",  "argmax", "argmin"};
+  static const char *const names[] = {"none", "sum", "mean",   "prod",   "max",        "min",
+                                      "any",  "all", "argmax", "argmin", "deviations", "variance"};
   return names[reduction];
 }
 
 sm_kop sm_reduction_kop(sm_reduction reduction) {
   static const sm_kop kops[] = {
-      [SM_REDUCTION_NONE] = SM_KOP_NONE,  [SM_REDUCTION_SUM] = SM_KOP_ADD, [SM_REDUCTION_MEAN] = SM_KOP_ADD,
-      [SM_REDUCTION_PROD] = SM_KOP_MUL,   [SM_REDUCTION_MAX] = SM_KOP_MAX, [SM_REDUCTION_MIN] = SM_KOP_MIN,
-      [SM_REDUCTION_ANY] = SM_KOP_OR,     [SM_REDUCTION_ALL] = SM_KOP_AND, [SM_REDUCTION_ARGMAX] = SM_KOP_MAX,
-      [SM_REDUCTION_ARGMIN] = SM_KOP_MIN,
+      [SM_REDUCTION_NONE] = SM_KOP_NONE,      [SM_REDUCTION_SUM] = SM_KOP_ADD,
+      [SM_REDUCTION_MEAN] = SM_KOP_ADD,       [SM_REDUCTION_PROD] = SM_KOP_MUL,
+      [SM_REDUCTION_MAX] = SM_KOP_MAX,        [SM_REDUCTION_MIN] = SM_KOP_MIN,
+      [SM_REDUCTION_ANY] = SM_KOP_OR,         [SM_REDUCTION_ALL] = SM_KOP_AND,
+      [SM_REDUCTION_ARGMAX] = SM_KOP_MAX,     [SM_REDUCTION_ARGMIN] = SM_KOP_MIN,
+      [SM_REDUCTION_DEVIATIONS] = SM_KOP_ADD, [SM_REDUCTION_VARIANCE] = SM_KOP_ADD,
   };
   return kops[reduction];
 }

@@ -182,25 +182,48 @@ static sm_fit fit_broadcasted(const sm_candidate *candidate, const sm_limits *li
 
 /* --- Blocks ----------------------------------------------------------------------------- */
 
-typedef struct reduce_block {
+/* A trace, and what is kept of it. */
+typedef struct reduce_work {
   sm_trace trace;
   sm_launch_cache launches;
+} reduce_work;
+
+typedef struct reduce_block {
+  reduce_work usual, centered; /* `centered` has a trace of fewer passes, or an empty one */
 } reduce_block;
 
 static void discard(void *block, const sm_allocator *allocator) {
   reduce_block *b = block;
-  sm_trace_free(&b->trace, allocator);
-  sm_launch_cache_free(&b->launches);
+  reduce_work *works[] = {&b->usual, &b->centered};
+  for (int i = 0; i < 2; i++) {
+    sm_trace_free(&works[i]->trace, allocator);
+    sm_launch_cache_free(&works[i]->launches);
+  }
   sm_free(allocator, b, sizeof *b);
+}
+
+/* The trace is left empty if nothing is gained. */
+static smelt_status build_centered(const sm_segment *segment, const uint32_t *ops, int n_ops,
+                                   const bool *written, const sm_allocator *allocator, sm_trace *out,
+                                   smelt_error *err) {
+  smelt_status status = sm_trace_build_centered(segment, ops, n_ops, written, allocator, out, err);
+  if (status != SMELT_OK || sm_trace_centers(out)) return status;
+  sm_trace_free(out, allocator);
+  *out = (sm_trace){0};
+  return SMELT_OK;
 }
 
 static smelt_status finish(const sm_segment *segment, const uint32_t *ops, int n_ops, const bool *written,
                            smelt_mode mode, const sm_allocator *allocator, void **block, smelt_error *err) {
-  reduce_block *b = sm_alloc(allocator, sizeof *b);
+  reduce_block *b = sm_calloc(allocator, 1, sizeof *b);
   *block = b;
   if (!b) return sm_error_memory(err, "a trace");
-  sm_launch_cache_init(&b->launches, allocator);
-  smelt_status status = sm_trace_build_reduce(segment, ops, n_ops, written, mode, allocator, &b->trace, err);
+  sm_launch_cache_init(&b->usual.launches, allocator);
+  sm_launch_cache_init(&b->centered.launches, allocator);
+  sm_trace *trace = &b->usual.trace;
+  smelt_status status = sm_trace_build_reduce(segment, ops, n_ops, written, mode, allocator, trace, err);
+  if (status == SMELT_OK && mode == SMELT_MODE_FAST && sm_trace_passes(trace) > 1)
+    status = build_centered(segment, ops, n_ops, written, allocator, &b->centered.trace, err);
   if (status != SMELT_OK) {
     discard(b, allocator);
     *block = NULL;
@@ -210,8 +233,10 @@ static smelt_status finish(const sm_segment *segment, const uint32_t *ops, int n
 
 static smelt_status run(const sm_fuser *fuser, void *env, reduce_block *b, const sm_block_run *on,
                         smelt_error *err) {
-  sm_launch_log_trace(env, on->segment, &b->trace);
-  return sm_run_reduce(env, fuser->name, &b->trace, &b->launches, on, err);
+  bool fewer = b->centered.trace.tasks.len && sm_run_reduce_rereads(env, &b->usual.trace, on->segment);
+  reduce_work *work = fewer ? &b->centered : &b->usual;
+  sm_launch_log_trace(env, on->segment, &work->trace);
+  return sm_run_reduce(env, fuser->name, &work->trace, &work->launches, on, err);
 }
 
 static smelt_status run_reduce(void *env, void *block, const sm_block_run *on, smelt_error *err) {

@@ -40,6 +40,7 @@ static void add_lane(const sm_reduce_state *s, const strip *at, int32_t place, i
   for (int t = 0; t < s->n; t++) {
     if (gives_index(s, t))
       sets[t].index = sm_reduce_lane_indices(s, sets[t].index, splat(s, at->row, width), width);
+    if (is_centered(s, t)) sets[t] = sm_reduce_close_centered(s, t, sets[t], at->rows);
   }
   sm_reduce_push_leaf(s, at->ones, place, width, sets);
 }
@@ -106,7 +107,7 @@ static void fill_piece(const sm_reduce_state *s, const sm_reduce_columns *own, i
   int32_t lane = op_number(s, SM_KOP_FMOD, reduced, SM_TREE_LANES);
   sm_reduce_get_elements(s, &reduced, 1, own, values);
   for (int t = 0; t < s->n; t++) {
-    sm_part part = {values[0][t], gives_index(s, t) ? splat(s, reduced, own->width) : SM_KIR_NONE};
+    sm_part part = sm_part_of(values[0][t], gives_index(s, t) ? splat(s, reduced, own->width) : SM_KIR_NONE);
     int32_t place = piece_row(s, lane, own->width);
     if (from > 0)
       part = sm_reduce_combine(s, t, sm_reduce_load_part(s, s->slots[t], place, own->width), part);

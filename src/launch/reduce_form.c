@@ -49,11 +49,14 @@ static int bit_length(int64_t n) {
   return bits;
 }
 
+/* Of a column; a count is all columns'. */
 static int part_bytes(const sm_reduce_task *tasks, int n_tasks) {
   int bytes = 0;
   for (int t = 0; t < n_tasks; t++) {
-    bytes += (int)smelt_dtype_size(tasks[t].dtype);
-    if (sm_reduction_gives_index(tasks[t].reduction)) bytes += (int)sizeof(int64_t);
+    for (int field = 0; field < SM_PART_COUNT; field++) {
+      smelt_dtype dtype = sm_reduce_part_dtype(&tasks[t], field);
+      bytes += dtype == SMELT_DTYPE_NONE ? 0 : (int)smelt_dtype_size(dtype);
+    }
   }
   return bytes;
 }
@@ -326,6 +329,12 @@ bool sm_reduce_wants_stages(const sm_reduce_extents *extents, int passes, const 
   if (passes > 1 && fits_caches && extents->outer >= FEW_ROWS) return false;
   return items < FEW_ITEMS && extents->reduced > (int64_t)GROUP_BLOCKS * SM_TREE_BLOCK &&
          extents->outer * extents->reduced * extents->inner > MANY_ELEMENTS;
+}
+
+bool sm_reduce_rereads(const sm_reduce_form *form, const sm_reduce_extents *extents) {
+  int64_t columns = extents->outer * extents->inner;
+  if (form->stage == SM_REDUCE_WHOLE && columns > form->strip) columns = form->strip;
+  return form->passes > 1 && columns * extents->reduced > MAX_RESIDENT;
 }
 
 int64_t sm_reduce_partials(const sm_reduce_form *form, const sm_reduce_extents *extents) {

@@ -59,7 +59,8 @@ sm_part *sm_reduce_set_of(const sm_reduce_state *s, sm_part *sets, int t, int lo
 }
 
 void sm_reduce_begin_sets(const sm_reduce_state *s, int t, int width, sm_part *sets) {
-  sm_part lanes = {sm_reduce_neutral_value(s, t, width), SM_KIR_NONE};
+  sm_part lanes = sm_part_of(sm_reduce_neutral_value(s, t, width), SM_KIR_NONE);
+  if (is_centered(s, t)) lanes = sm_reduce_begin_centered(s, t, width);
   if (gives_index(s, t)) lanes.index = constant(s, SMELT_I32, (sm_word){.bits = 0}, width);
   for (int load = 0; load < sm_reduce_count_sets(s, t); load++) *sm_reduce_set_of(s, sets, t, load) = lanes;
 }
@@ -77,8 +78,9 @@ void sm_reduce_no_sets(sm_part *sets) {
 
 /* Adds element number `k` (i64) of lanes to those of a task. */
 static sm_part add_to_lanes(const sm_reduce_state *s, int t, sm_part lanes, int32_t value, int32_t k,
-                            int width) {
-  sm_part own = {value, SM_KIR_NONE};
+                            bool begins, int width) {
+  sm_part own = sm_part_of(value, SM_KIR_NONE);
+  if (is_centered(s, t)) return sm_reduce_add_centered(s, lanes, value, k, begins, width);
   if (!gives_index(s, t)) return sm_reduce_combine(s, t, lanes, own);
   own.index = splat(s, convert(s, SM_KOP_CAST, k, SMELT_I32), width);
   return sm_reduce_pick(s, sm_reduce_is_better(s, t, lanes.value, own.value), own, lanes);
@@ -105,9 +107,10 @@ void sm_reduce_fill_lanes(const sm_reduce_state *s, const sm_reduce_round *r, in
   }
   sm_reduce_get_elements(s, reduced, r->loads, c, values);
   for (int load = 0; load < r->loads; load++) {
+    bool begins = load * r->apart % (SM_TREE_BLOCK / SM_TREE_LANES) == 0;
     for (int t = 0; t < s->n; t++) {
       sm_part *set = sm_reduce_set_of(s, sets, t, load);
-      *set = add_to_lanes(s, t, *set, values[load][t], own[load], c->width);
+      *set = add_to_lanes(s, t, *set, values[load][t], own[load], begins, c->width);
     }
   }
   sm_reduce_end_parts(s, carried, n, sets);

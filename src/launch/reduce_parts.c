@@ -45,6 +45,17 @@ int32_t sm_reduce_count_leaves(const sm_reduce_state *s, int blocks) {
   return op_number(s, SM_KOP_TRUNC_DIV, op_number(s, SM_KOP_ADD, n, elements - 1), elements);
 }
 
+/* --- Lanes ----------------------------------------------------------------------------------- */
+
+sm_kir_type sm_reduce_type_of(const sm_reduce_state *s, int32_t value) {
+  return s->k->failed ? (sm_kir_type){SMELT_F32, 1} : s->k->ins.items[value].type;
+}
+
+int32_t sm_reduce_widen(const sm_reduce_state *s, int32_t value, int32_t other) {
+  int width = sm_reduce_type_of(s, other).width;
+  return sm_reduce_type_of(s, value).width == width ? value : splat(s, value, width);
+}
+
 /* --- Parts ---------------------------------------------------------------------------------- */
 
 int32_t sm_reduce_is_better(const sm_reduce_state *s, int t, int32_t a, int32_t b) {
@@ -62,8 +73,17 @@ static int32_t is_as_good(const sm_reduce_state *s, int t, int32_t a, int32_t b)
   return op2(s, SM_KOP_OR, equal, both_nan);
 }
 
+sm_part sm_reduce_half(const sm_reduce_state *s, sm_part lanes, int which) {
+  sm_part half = sm_no_part;
+  for (int f = 0; f < SM_PART_FIELDS; f++) {
+    bool is_split = lanes.fields[f] != SM_KIR_NONE && sm_reduce_type_of(s, lanes.fields[f]).width > 1;
+    half.fields[f] = is_split ? sm_kir_half(s->k, lanes.fields[f], which) : lanes.fields[f];
+  }
+  return half;
+}
+
 sm_part sm_reduce_pick(const sm_reduce_state *s, int32_t condition, sm_part a, sm_part b) {
-  return (sm_part){choose(s, condition, a.value, b.value), choose(s, condition, a.index, b.index)};
+  return sm_part_of(choose(s, condition, a.value, b.value), choose(s, condition, a.index, b.index));
 }
 
 /* Of two that are equally good the one with the lower index. */
@@ -75,7 +95,8 @@ static sm_part combine_indexed(const sm_reduce_state *s, int t, sm_part a, sm_pa
 
 sm_part sm_reduce_combine(const sm_reduce_state *s, int t, sm_part a, sm_part b) {
   if (gives_index(s, t)) return combine_indexed(s, t, a, b);
-  return (sm_part){op2(s, sm_reduction_kop(s->tasks[t].reduction), a.value, b.value), SM_KIR_NONE};
+  if (is_centered(s, t)) return sm_reduce_combine_centered(s, a, b);
+  return sm_part_of(op2(s, sm_reduction_kop(s->tasks[t].reduction), a.value, b.value), SM_KIR_NONE);
 }
 
 int32_t sm_reduce_neutral_value(const sm_reduce_state *s, int t, int width) {
@@ -84,56 +105,86 @@ int32_t sm_reduce_neutral_value(const sm_reduce_state *s, int t, int width) {
 }
 
 sm_part sm_reduce_neutral(const sm_reduce_state *s, int t, int width) {
-  sm_part p = {sm_reduce_neutral_value(s, t, width), SM_KIR_NONE};
+  sm_part p = sm_part_of(sm_reduce_neutral_value(s, t, width), SM_KIR_NONE);
   if (gives_index(s, t)) p.index = constant(s, SMELT_I64, (sm_word){.I64 = INT64_MAX}, width);
+  if (!is_centered(s, t)) return p;
+  p.first = p.above = constant(s, s->tasks[t].dtype, (sm_word){.bits = 0}, width);
+  p.count = constant(s, s->tasks[t].dtype, (sm_word){.bits = 0}, 1);
   return p;
 }
 
 sm_part sm_reduce_load_part(const sm_reduce_state *s, sm_part_buffers b, int32_t at, int width) {
-  sm_part p = {sm_kir_load(s->k, b.value, at, SM_KIR_NONE, width), SM_KIR_NONE};
-  if (b.index >= 0) p.index = sm_kir_load(s->k, b.index, at, SM_KIR_NONE, width);
+  sm_part p = sm_no_part;
+  for (int f = 0; f < SM_PART_FIELDS; f++) {
+    int lanes = f == SM_PART_COUNT ? 1 : width;
+    if (b.fields[f] != SM_KIR_NONE) p.fields[f] = sm_kir_load(s->k, b.fields[f], at, SM_KIR_NONE, lanes);
+  }
   return p;
 }
 
 void sm_reduce_store_part(const sm_reduce_state *s, sm_part_buffers b, int32_t at, sm_part p) {
-  sm_kir_store(s->k, b.value, at, SM_KIR_NONE, p.value);
-  if (b.index >= 0) sm_kir_store(s->k, b.index, at, SM_KIR_NONE, p.index);
+  for (int f = 0; f < SM_PART_FIELDS; f++) {
+    if (b.fields[f] != SM_KIR_NONE)
+      sm_kir_store(s->k, b.fields[f], at, SM_KIR_NONE, sm_reduce_widen(s, p.fields[f], p.value));
+  }
 }
 
 /* --- Loops that carry a part of each task ------------------------------------------------------ */
 
 void sm_reduce_carry_parts(const sm_reduce_state *s, const sm_part *start, int n, sm_part *carried) {
   for (int i = 0; i < n; i++) {
-    carried[i] = start[i];
-    if (sm_is_part(start[i])) carried[i].value = sm_kir_carry(s->k, start[i].value);
-    if (start[i].index != SM_KIR_NONE) carried[i].index = sm_kir_carry(s->k, start[i].index);
+    carried[i] = sm_no_part;
+    for (int f = 0; f < SM_PART_FIELDS; f++) {
+      if (start[i].fields[f] != SM_KIR_NONE) carried[i].fields[f] = sm_kir_carry(s->k, start[i].fields[f]);
+    }
   }
 }
 
 void sm_reduce_end_parts(const sm_reduce_state *s, const sm_part *carried, int n, sm_part *parts) {
   for (int i = 0; i < n; i++) {
-    if (sm_is_part(parts[i])) sm_kir_next(s->k, carried[i].value, parts[i].value);
-    if (parts[i].index != SM_KIR_NONE) sm_kir_next(s->k, carried[i].index, parts[i].index);
+    for (int f = 0; f < SM_PART_FIELDS; f++) {
+      if (parts[i].fields[f] != SM_KIR_NONE) sm_kir_next(s->k, carried[i].fields[f], parts[i].fields[f]);
+    }
   }
   sm_kir_end(s->k);
   for (int i = 0; i < n; i++) {
-    if (sm_is_part(parts[i])) parts[i].value = sm_kir_result(s->k, carried[i].value);
-    if (parts[i].index != SM_KIR_NONE) parts[i].index = sm_kir_result(s->k, carried[i].index);
+    for (int f = 0; f < SM_PART_FIELDS; f++) {
+      if (parts[i].fields[f] != SM_KIR_NONE) parts[i].fields[f] = sm_kir_result(s->k, carried[i].fields[f]);
+    }
   }
 }
 
 /* --- The counter ---------------------------------------------------------------------------------- */
 
-/* Where column `column` of a slot's row is, which has the strips of all results abreast. */
-static int32_t slot_position(const sm_reduce_state *s, int32_t level, int32_t column) {
-  return op2(s, SM_KOP_ADD, op_number(s, SM_KOP_MUL, level, sm_slot_columns(s->form)), column);
+/* Column `column` of a slot's row, which has the strips of all results abreast, and one count. */
+typedef struct slot {
+  int32_t level, place;
+} slot;
+
+static slot find_slot(const sm_reduce_state *s, int32_t level, int32_t column) {
+  int32_t row = op_number(s, SM_KOP_MUL, level, sm_slot_columns(s->form));
+  return (slot){level, op2(s, SM_KOP_ADD, row, column)};
 }
 
-/* In each slot's row from `place` on, the part of a task combined with its own. */
-static void combine_with_slot(const sm_reduce_state *s, int32_t place, int width, sm_part *parts) {
+static sm_part load_slot(const sm_reduce_state *s, int t, slot from, int width) {
+  sm_part_buffers columns = s->slots[t];
+  columns.count = SM_KIR_NONE;
+  sm_part p = sm_reduce_load_part(s, columns, from.place, width);
+  if (is_centered(s, t)) p.count = sm_kir_load(s->k, s->slots[t].count, from.level, SM_KIR_NONE, 1);
+  return p;
+}
+
+static void store_slot(const sm_reduce_state *s, int t, slot to, sm_part p) {
+  sm_part_buffers columns = s->slots[t];
+  columns.count = SM_KIR_NONE;
+  sm_reduce_store_part(s, columns, to.place, p);
+  if (is_centered(s, t)) sm_kir_store(s->k, s->slots[t].count, to.level, SM_KIR_NONE, p.count);
+}
+
+/* In each slot's row, the part of a task combined with its own. */
+static void combine_with_slot(const sm_reduce_state *s, slot at, int width, sm_part *parts) {
   for (int t = 0; t < s->n; t++) {
-    if (sm_is_part(parts[t]))
-      parts[t] = sm_reduce_combine(s, t, sm_reduce_load_part(s, s->slots[t], place, width), parts[t]);
+    if (sm_is_part(parts[t])) parts[t] = sm_reduce_combine(s, t, load_slot(s, t, at, width), parts[t]);
   }
 }
 
@@ -143,11 +194,11 @@ void sm_reduce_push_leaf(const sm_reduce_state *s, int32_t ones, int32_t column,
   int32_t level = sm_kir_for(s->k, number(s, 0), ones, 1);
   sm_reduce_carry_parts(s, leaf, s->n, carried);
   memcpy(parts, carried, sizeof parts);
-  combine_with_slot(s, slot_position(s, level, column), width, parts);
+  combine_with_slot(s, find_slot(s, level, column), width, parts);
   sm_reduce_end_parts(s, carried, s->n, parts);
-  int32_t to = slot_position(s, ones, column);
+  slot to = find_slot(s, ones, column);
   for (int t = 0; t < s->n; t++) {
-    if (sm_is_part(parts[t])) sm_reduce_store_part(s, s->slots[t], to, parts[t]);
+    if (sm_is_part(parts[t])) store_slot(s, t, to, parts[t]);
   }
 }
 
@@ -160,7 +211,7 @@ void sm_reduce_collect(const sm_reduce_state *s, int32_t leaves, int32_t column,
   (void)sm_kir_for(s->k, number(s, 0), is_kept, 1);
   sm_reduce_carry_parts(s, carried, s->n, kept);
   memcpy(parts, kept, sizeof kept);
-  combine_with_slot(s, slot_position(s, level, column), width, parts);
+  combine_with_slot(s, find_slot(s, level, column), width, parts);
   sm_reduce_end_parts(s, kept, s->n, parts);
   sm_reduce_end_parts(s, carried, s->n, parts);
 }
@@ -174,7 +225,7 @@ static int32_t finished_sum(const sm_reduce_state *s, const sm_reduce_task *task
     int32_t empty = splat(s, op_number(s, SM_KOP_EQ, count, 0), width);
     sum = choose(s, empty, constant(s, task->dtype, (sm_word){.bits = 0}, width), sum);
   }
-  if (task->reduction != SM_REDUCTION_MEAN) return sum;
+  if (!sm_reduction_averages(task->reduction)) return sum;
   return op2(s, SM_KOP_DIV, sum, splat(s, convert(s, SM_KOP_CAST, count, task->dtype), width));
 }
 

@@ -2,26 +2,33 @@
  *
  * What the files of the reduction skeleton (reduce_skeleton.h) have in common: its state
  * while it builds a kernel, parts and the counter of leaves (reduce_parts.c), elements and
- * the lanes they fill (reduce_lanes.c), rows (reduce_rows.c), columns (reduce_columns.c), what teams make
- * (reduce_team.c) and how their threads combine without memory (reduce_shuffle.c). */
+ * the lanes they fill (reduce_lanes.c), centered tasks (reduce_centered.c), rows (reduce_rows.c), columns
+ * (reduce_columns.c), what teams make (reduce_team.c) and how their threads combine without memory
+ * (reduce_shuffle.c). */
 #ifndef SM_LAUNCH_REDUCE_PARTS_H
 #define SM_LAUNCH_REDUCE_PARTS_H
 
 #include "launch/reduce_skeleton.h"
 
-/* Values in the kernel; `index` is NONE unless the task gives one. */
-typedef struct sm_part {
-  int32_t value, index;
+/* Values in the kernel, by field; NONE where the task's parts have none. A count is one number for all
+ * lanes or columns, but for the last elements of a row. */
+typedef union sm_part {
+  struct {
+    int32_t value, index, first, above, count;
+  };
+  int32_t fields[SM_PART_FIELDS];
 } sm_part;
 
-static const sm_part sm_no_part = {SM_KIR_NONE, SM_KIR_NONE};
+static const sm_part sm_no_part = {{SM_KIR_NONE, SM_KIR_NONE, SM_KIR_NONE, SM_KIR_NONE, SM_KIR_NONE}};
 
+/* `index` may be NONE. */
+static inline sm_part sm_part_of(int32_t value, int32_t index) {
+  return (sm_part){{value, index, SM_KIR_NONE, SM_KIR_NONE, SM_KIR_NONE}};
+}
 static inline bool sm_is_part(sm_part p) { return p.value != SM_KIR_NONE; }
 
-/* Buffers for parts. */
-typedef struct sm_part_buffers {
-  int value, index;
-} sm_part_buffers;
+/* Buffers for parts, in the place of each field's value the buffer's number. */
+typedef sm_part sm_part_buffers;
 
 /* What tasks have between steps, by task. */
 typedef struct sm_reduce_memory {
@@ -83,6 +90,10 @@ static inline bool gives_index(const sm_reduce_state *s, int t) {
   return sm_reduction_gives_index(s->tasks[t].reduction);
 }
 
+static inline bool is_centered(const sm_reduce_state *s, int t) {
+  return sm_reduction_is_centered(s->tasks[t].reduction);
+}
+
 /* The best of all is the best in any order, and only floats are rounded: with rows such
  * tasks keep their lanes from block to block. Threads of a team do not: lanes would outlive a round. */
 static inline bool needs_tree(const sm_reduce_state *s, int t) {
@@ -120,9 +131,14 @@ int32_t sm_reduce_reverse_digits(const sm_reduce_state *s, int32_t n, int digits
 int32_t sm_reduce_count_leaves(const sm_reduce_state *s, int blocks);
 /* Whether `b` is better than `a`; a NaN is the best. */
 int32_t sm_reduce_is_better(const sm_reduce_state *s, int t, int32_t a, int32_t b);
+/* One half of the lanes of a part that has some. */
+sm_part sm_reduce_half(const sm_reduce_state *s, sm_part lanes, int which);
 sm_part sm_reduce_pick(const sm_reduce_state *s, int32_t condition, sm_part a, sm_part b);
 sm_part sm_reduce_combine(const sm_reduce_state *s, int t, sm_part a, sm_part b);
 int32_t sm_reduce_neutral_value(const sm_reduce_state *s, int t, int width);
+sm_kir_type sm_reduce_type_of(const sm_reduce_state *s, int32_t value);
+/* A value in as many lanes as another one has. */
+int32_t sm_reduce_widen(const sm_reduce_state *s, int32_t value, int32_t other);
 /* What leaves a part as it is. */
 sm_part sm_reduce_neutral(const sm_reduce_state *s, int t, int width);
 sm_part sm_reduce_load_part(const sm_reduce_state *s, sm_part_buffers b, int32_t at, int width);
@@ -202,6 +218,20 @@ void sm_reduce_fill_lanes(const sm_reduce_state *s, const sm_reduce_round *r, in
 /* All elements `from` to `to`, several a round where most of the work is. */
 void sm_reduce_run_lanes(const sm_reduce_state *s, int32_t from, int32_t to, int32_t first,
                          const sm_reduce_columns *c, sm_part *sets);
+
+/* --- Centered tasks (reduce_centered.c) ------------------------------------------------------- */
+
+/* While lanes are filled, `above` is the sum of what elements are above the first one, `value` that of
+ * its squares, and there is no count. What lanes begin with: */
+sm_part sm_reduce_begin_centered(const sm_reduce_state *s, int t, int width);
+/* Adds element number `k` of lanes, which may be the first of a block only if it `begins` one. */
+sm_part sm_reduce_add_centered(const sm_reduce_state *s, sm_part lanes, int32_t value, int32_t k, bool begins,
+                               int width);
+/* The parts of lanes that have so many elements, an i64. */
+sm_part sm_reduce_close_centered(const sm_reduce_state *s, int t, sm_part lanes, int32_t count);
+/* The part of one element. */
+sm_part sm_reduce_one_centered(const sm_reduce_state *s, int32_t value);
+sm_part sm_reduce_combine_centered(const sm_reduce_state *s, sm_part a, sm_part b);
 
 /* --- Items ------------------------------------------------------------------------------------- */
 

@@ -29,27 +29,25 @@ static void fill_leaf(const sm_reduce_state *s, int32_t leaf, int32_t elements, 
 }
 
 /* The lanes that a task has filled, if there are several those of a block, with indices of the
- * reduced axis. */
-static sm_part lanes_of(const sm_reduce_state *s, int t, int blocks, int block, sm_part *sets) {
+ * reduced axis. `elements` is those of a block, or of fewer. */
+static sm_part lanes_of(const sm_reduce_state *s, int t, int blocks, int block, int32_t elements,
+                        sm_part *sets) {
   sm_part lanes = blocks == 1 ? sm_reduce_end_sets(s, t, sets) : *sm_reduce_set_of(s, sets, t, block);
   if (gives_index(s, t))
     lanes.index =
         sm_reduce_lane_indices(s, lanes.index, sm_kir_iota(s->k, s->begin, SM_TREE_LANES), SM_TREE_LANES);
-  return lanes;
-}
-
-static sm_part half_of(const sm_reduce_state *s, sm_part lanes, int which) {
-  sm_part half = {sm_kir_half(s->k, lanes.value, which), SM_KIR_NONE};
-  if (lanes.index != SM_KIR_NONE) half.index = sm_kir_half(s->k, lanes.index, which);
-  return half;
+  if (!is_centered(s, t)) return lanes;
+  int32_t vectors = s->form->whole_blocks ? number(s, SM_TREE_BLOCK / SM_TREE_LANES)
+                                          : op_number(s, SM_KOP_TRUNC_DIV, elements, SM_TREE_LANES);
+  return sm_reduce_close_centered(s, t, lanes, vectors);
 }
 
 /* The part of blocks side by side, as the tree combines their lanes, half by half, and them. */
 static sm_part combine_blocks(const sm_reduce_state *s, int t, int blocks, sm_part lanes[][SM_REDUCE_TASKS]) {
   for (int half = SM_TREE_LANES / 2; half > 0; half /= 2) {
     for (int block = 0; block < blocks; block++)
-      lanes[block][t] =
-          sm_reduce_combine(s, t, half_of(s, lanes[block][t], 0), half_of(s, lanes[block][t], 1));
+      lanes[block][t] = sm_reduce_combine(s, t, sm_reduce_half(s, lanes[block][t], 0),
+                                          sm_reduce_half(s, lanes[block][t], 1));
   }
   for (int apart = 1; apart < blocks; apart *= 2) {
     for (int block = 0; block < blocks; block += 2 * apart)
@@ -68,7 +66,9 @@ static sm_part move_to_front(const sm_reduce_state *s, int t, sm_part lanes, int
   int32_t from = op2(s, SM_KOP_SUB, number(s, SM_TREE_LANES), rest);
   sm_reduce_store_part(s, s->lanes[t], number(s, 0), lanes);
   sm_reduce_store_part(s, s->lanes[t], number(s, SM_TREE_LANES), sm_reduce_neutral(s, t, SM_TREE_LANES));
-  return sm_reduce_load_part(s, s->lanes[t], from, SM_TREE_LANES);
+  sm_part moved = sm_reduce_load_part(s, s->lanes[t], from, SM_TREE_LANES);
+  if (is_centered(s, t)) moved.count = sm_kir_load(s->k, s->lanes[t].count, from, SM_KIR_NONE, SM_TREE_LANES);
+  return moved;
 }
 
 /* Adds the last elements, fewer than there are lanes, to those of all tasks that need the tree,
@@ -77,6 +77,10 @@ static void add_rest(const sm_reduce_state *s, bool tree, int32_t end, int32_t r
   sm_part carried[SM_REDUCE_TASKS];
   int32_t values[1][SM_REDUCE_TASKS];
   sm_reduce_columns row = the_row(s);
+  for (int t = 0; t < s->n; t++) {
+    if (needs_tree(s, t) == tree && is_centered(s, t))
+      lanes[t].count = sm_reduce_widen(s, lanes[t].count, lanes[t].value);
+  }
   begin_if_any(s, rest);
   sm_reduce_carry_parts(s, lanes, s->n, carried);
   memcpy(lanes, carried, (size_t)s->n * sizeof *lanes);
@@ -84,7 +88,9 @@ static void add_rest(const sm_reduce_state *s, bool tree, int32_t end, int32_t r
   sm_reduce_get_elements(s, &first, 1, &row, values);
   for (int t = 0; t < s->n; t++) {
     if (needs_tree(s, t) != tree) continue;
-    sm_part own = {values[0][t], gives_index(s, t) ? sm_kir_iota(s->k, first, SM_TREE_LANES) : SM_KIR_NONE};
+    sm_part own =
+        sm_part_of(values[0][t], gives_index(s, t) ? sm_kir_iota(s->k, first, SM_TREE_LANES) : SM_KIR_NONE);
+    if (is_centered(s, t)) own = sm_reduce_one_centered(s, values[0][t]);
     lanes[t] = sm_reduce_combine(s, t, lanes[t], move_to_front(s, t, own, rest));
   }
   sm_reduce_end_parts(s, carried, s->n, lanes);
@@ -98,7 +104,7 @@ static void close_lanes(const sm_reduce_state *s, bool tree, int32_t first, int3
   int blocks = tree ? s->form->side : 1;
   for (int block = 0; block < blocks; block++) {
     for (int t = 0; t < s->n; t++)
-      lanes[block][t] = needs_tree(s, t) == tree ? lanes_of(s, t, blocks, block, sets) : sm_no_part;
+      lanes[block][t] = needs_tree(s, t) == tree ? lanes_of(s, t, blocks, block, elements, sets) : sm_no_part;
   }
   if (!s->form->whole_blocks) {
     int32_t rest = op_number(s, SM_KOP_FMOD, elements, SM_TREE_LANES);

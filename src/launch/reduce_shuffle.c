@@ -18,27 +18,21 @@ static bool depends_on_order(const sm_reduce_state *s, int t) {
 
 /* The thread's part with that of the one whose number differs in `digit`. */
 static sm_part combine_across(const sm_reduce_state *s, int t, sm_part own, int digit, int width) {
-  sm_part other = {sm_kir_shuffle(s->k, own.value, digit), SM_KIR_NONE};
+  sm_part other = sm_part_of(sm_kir_shuffle(s->k, own.value, digit), SM_KIR_NONE);
   if (gives_index(s, t)) other.index = sm_kir_shuffle(s->k, own.index, digit);
   if (!depends_on_order(s, t)) return sm_reduce_combine(s, t, own, other);
   int32_t has_digit = op_number(s, SM_KOP_NE, op_number(s, SM_KOP_AND, sm_kir_member(s->k), digit), 0);
   int32_t is_second = splat(s, has_digit, width);
-  sm_part first = {choose(s, is_second, other.value, own.value), SM_KIR_NONE};
-  sm_part second = {choose(s, is_second, own.value, other.value), SM_KIR_NONE};
+  sm_part first = sm_part_of(choose(s, is_second, other.value, own.value), SM_KIR_NONE);
+  sm_part second = sm_part_of(choose(s, is_second, own.value, other.value), SM_KIR_NONE);
   return sm_reduce_combine(s, t, first, second);
-}
-
-static sm_part half_of(const sm_reduce_state *s, sm_part vector, int which) {
-  sm_part half = {sm_kir_half(s->k, vector.value, which), SM_KIR_NONE};
-  if (vector.index != SM_KIR_NONE) half.index = sm_kir_half(s->k, vector.index, which);
-  return half;
 }
 
 sm_part sm_reduce_shuffle(const sm_reduce_state *s, int t, sm_part lanes) {
   int vector = s->form->vector, threads = SM_TREE_LANES / vector;
   for (int digit = threads / 2; digit > 0; digit /= 2) lanes = combine_across(s, t, lanes, digit, vector);
   for (int width = vector; width > 1; width /= 2)
-    lanes = sm_reduce_combine(s, t, half_of(s, lanes, 0), half_of(s, lanes, 1));
+    lanes = sm_reduce_combine(s, t, sm_reduce_half(s, lanes, 0), sm_reduce_half(s, lanes, 1));
   for (int digit = threads; digit < s->form->shuffle; digit *= 2)
     lanes = combine_across(s, t, lanes, digit, 1);
   return lanes;

@@ -107,18 +107,31 @@ static int add_local(const sm_reduce_state *s, smelt_dtype dtype, int n) {
                           : sm_kir_add_local(s->k, dtype, (uint32_t)n);
 }
 
-static sm_part_buffers add_locals(const sm_reduce_state *s, int t, int n) {
-  sm_part_buffers b = {add_local(s, s->all[t].dtype, n), -1};
-  if (sm_reduction_gives_index(s->all[t].reduction)) b.index = add_local(s, SMELT_I64, n);
+smelt_dtype sm_reduce_part_dtype(const sm_reduce_task *task, sm_part_field field) {
+  if (field == SM_PART_VALUE) return task->dtype;
+  if (field == SM_PART_INDEX) return sm_reduction_gives_index(task->reduction) ? SMELT_I64 : SMELT_DTYPE_NONE;
+  return sm_reduction_is_centered(task->reduction) ? task->dtype : SMELT_DTYPE_NONE;
+}
+
+/* For n parts, in groups of which each has one count. */
+static sm_part_buffers add_locals(const sm_reduce_state *s, int t, int n, int group) {
+  sm_part_buffers b = sm_no_part;
+  for (int f = 0; f < SM_PART_FIELDS; f++) {
+    smelt_dtype dtype = sm_reduce_part_dtype(&s->all[t], f);
+    if (dtype != SMELT_DTYPE_NONE) b.fields[f] = add_local(s, dtype, f == SM_PART_COUNT ? n / group : n);
+  }
   return b;
 }
 
 static sm_part_buffers add_partials(const sm_reduce_state *s, int t) {
   bool written = s->form->stage == SM_REDUCE_PARTIAL;
-  sm_part_buffers b = {sm_kir_add_buffer(s->k, s->all[t].dtype, written), -1};
-  if (sm_reduction_gives_index(s->all[t].reduction)) b.index = sm_kir_add_buffer(s->k, SMELT_I64, written);
-  if (s->form->threads) sm_kir_align_buffer(s->k, b.value);
-  if (s->form->threads && b.index >= 0) sm_kir_align_buffer(s->k, b.index);
+  sm_part_buffers b = sm_no_part;
+  for (int f = 0; f < SM_PART_FIELDS; f++) {
+    smelt_dtype dtype = sm_reduce_part_dtype(&s->all[t], f);
+    if (dtype == SMELT_DTYPE_NONE) continue;
+    b.fields[f] = sm_kir_add_buffer(s->k, dtype, written);
+    if (s->form->threads) sm_kir_align_buffer(s->k, b.fields[f]);
+  }
   return b;
 }
 
@@ -136,12 +149,14 @@ static void add_buffers(const sm_reduce_state *s) {
 static void add_scratch(const sm_reduce_state *s) {
   const sm_reduce_form *form = s->form;
   for (int t = 0; t < s->n_all; t++) {
+    int columns = sm_slot_columns(form);
     bool counts = !form->threads || !form->one_leaf;
     if (form->stage != SM_REDUCE_WHOLE && s->all[t].pass != form->pass) continue;
-    if (counts) s->memory->slots[t] = add_locals(s, t, form->levels * sm_slot_columns(form));
+    if (counts) s->memory->slots[t] = add_locals(s, t, form->levels * columns, columns);
     if (form->threads)
-      s->memory->lanes[t] = add_locals(s, t, sm_reduce_team_places(form) * form->strip * form->abreast);
-    else if (!form->columns && !form->whole_blocks) s->memory->lanes[t] = add_locals(s, t, 2 * SM_TREE_LANES);
+      s->memory->lanes[t] = add_locals(s, t, sm_reduce_team_places(form) * form->strip * form->abreast, 1);
+    else if (!form->columns && !form->whole_blocks)
+      s->memory->lanes[t] = add_locals(s, t, 2 * SM_TREE_LANES, 1);
     if (form->stage == SM_REDUCE_WHOLE && sm_stores_results(s))
       s->memory->results[t] = sm_kir_add_local(s->k, result_dtype(s, t), (uint32_t)form->strip);
   }

@@ -8,11 +8,11 @@
  * result is said by two functions of its caller, so that work before and after is
  * part of the kernel. Several reductions (*tasks*) of the same extents take one pass.
  *
- * Vocabulary. A *part* is what some elements have been combined to: a value, and an
- * index where the task gives one. A *leaf* is a part at the bottom of a binary counter:
- * leaf q is combined with one kept part for each 1 at the end of q, and kept in the
- * *slot* whose number that is. Slots that the number of leaves has a 1 for are left
- * over in the end. Leaves are
+ * Vocabulary. A *part* is what some elements have been combined to: a value, an
+ * index where the task gives one, and of a centered task what it takes to know their mean. A *leaf* is a part
+ * at the bottom of a binary counter: leaf q is combined with one kept part for each 1 at the end of q, and
+ * kept in the *slot* whose number that is. Slots that the number of leaves has a 1 for are left over in the
+ * end. Leaves are
  *
  *   rows       (inner is 1) blocks. Vectors hold the lanes of the tree, 16 wide on
  *              any machine, whose halves are combined down to one. Tasks whose result is
@@ -57,6 +57,9 @@
  * a group's part instead, or some of them. All threads learn the results; one stores them. They
  * go through all rounds together, those that have no elements with neutral ones.
  *
+ * Squares of what elements differ from their mean (reduce_centered.c) are taken in the pass that
+ * makes the mean, by rows and columns; rows across and teams leave that to several passes.
+ *
  * Work items are all pairs of outer index and (in PARTIAL) group, and for columns all
  * their strips. */
 #ifndef SM_LAUNCH_REDUCE_SKELETON_H
@@ -73,6 +76,19 @@ typedef struct sm_reduce_task {
   smelt_dtype dtype; /* that elements come and results are made in: no half type */
   int pass;          /* ascending */
 } sm_reduce_task;
+
+/* Arrays that parts lie in, as far as a task's parts have them. */
+typedef enum sm_part_field {
+  SM_PART_VALUE,
+  SM_PART_INDEX,
+  SM_PART_FIRST, /* of a centered task: one of the elements; */
+  SM_PART_ABOVE, /* by how much their mean is above it; */
+  SM_PART_COUNT, /* how many they are */
+  SM_PART_FIELDS
+} sm_part_field;
+
+/* DTYPE_NONE if the task's parts do not have the field. */
+smelt_dtype sm_reduce_part_dtype(const sm_reduce_task *task, sm_part_field field);
 
 typedef struct sm_reduce_extents {
   int64_t outer, reduced, inner;
@@ -119,6 +135,8 @@ sm_reduce_form sm_reduce_choose(const sm_reduce_task *tasks, int n_tasks, int pa
 bool sm_reduce_wants_across(const sm_reduce_task *tasks, int n_tasks, const sm_reduce_extents *extents,
                             const sm_profile *profile);
 sm_reduce_extents sm_reduce_turned(const sm_reduce_extents *extents);
+/* Whether passes after the first find so much that it is in no cache any more. */
+bool sm_reduce_rereads(const sm_reduce_form *form, const sm_reduce_extents *extents);
 /* Whether the extents have so few results for so many elements that they are worth stages. */
 bool sm_reduce_wants_stages(const sm_reduce_extents *extents, int passes, const sm_profile *profile);
 
@@ -186,8 +204,8 @@ typedef struct sm_reduce_body {
 } sm_reduce_body;
 
 /* Adds the code to a kernel that has the caller's arguments and nothing else. Between
- * stages parts lie in buffers, which are added behind: for each task its values, and
- * indices if it gives them; where there are several passes, then for each task its results. The kernel is not
+ * stages parts lie in buffers, which are added behind: for each task those of its parts' fields;
+ * where there are several passes, then for each task its results. The kernel is not
  * verified yet. PARTIAL has no results, COMBINE no elements. */
 void sm_reduce_kernel(sm_kir_kernel *k, const sm_reduce_task *tasks, int n_tasks, const sm_reduce_form *form,
                       const sm_reduce_body *body);

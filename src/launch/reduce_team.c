@@ -81,7 +81,7 @@ static share find_share(const sm_reduce_state *s, int32_t number_of_strip) {
 
 /* Some parts from `first` on, each `apart` from the one before, to one. */
 static sm_part combine_places(const sm_reduce_state *s, int t, int32_t first, int n, int apart) {
-  sm_part parts[RADIX] = {{0, 0}};
+  sm_part parts[RADIX] = {sm_no_part};
   for (int i = 0; i < n; i++) {
     int32_t at = i ? op_number(s, SM_KOP_ADD, first, (int64_t)i * apart) : first;
     parts[i] = sm_reduce_load_part(s, s->lanes[t], at, s->form->strip);
@@ -167,7 +167,8 @@ static void put_lanes(const sm_reduce_state *s, const share *own, int t, sm_part
 
 static sm_part get_lanes(const sm_reduce_state *s, const share *own, int t) {
   int width = own->columns.width;
-  sm_part lanes = {sm_kir_load(s->k, s->lanes[t].value, own->place, stride_of_lanes(s), width), SM_KIR_NONE};
+  sm_part lanes =
+      sm_part_of(sm_kir_load(s->k, s->lanes[t].value, own->place, stride_of_lanes(s), width), SM_KIR_NONE);
   if (gives_index(s, t))
     lanes.index = sm_kir_load(s->k, s->lanes[t].index, own->place, stride_of_lanes(s), width);
   return lanes;
@@ -191,7 +192,7 @@ static void add_rest(const sm_reduce_state *s, const share *own, int32_t block) 
   int32_t at = op2(s, SM_KOP_ADD, own->place, op_number(s, SM_KOP_MUL, i, next_lane(s->form)));
   for (int t = 0; t < s->n; t++) {
     sm_part lane = sm_reduce_load_part(s, s->lanes[t], at, 1);
-    sm_part element = {values[0][t], gives_index(s, t) ? reduced : SM_KIR_NONE};
+    sm_part element = sm_part_of(values[0][t], gives_index(s, t) ? reduced : SM_KIR_NONE);
     sm_reduce_store_part(s, s->lanes[t], at, sm_reduce_combine(s, t, lane, element));
   }
   sm_kir_end(s->k);

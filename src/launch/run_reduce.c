@@ -8,9 +8,9 @@
 #include "launch/enter_driver.h"
 #include "launch/reduce_kernel.h"
 
-/* Each pass but the last has a task, and two stages; of each task there are parts, their
- * indices and results. */
-enum { MOST_STAGES = 2 * (SM_REDUCE_TASKS + 1), MOST_PARTS = 3 * SM_REDUCE_TASKS };
+/* Each pass but the last has a task, and two stages; of each task there are parts, by field, and
+ * results. */
+enum { MOST_STAGES = 2 * (SM_REDUCE_TASKS + 1), MOST_PARTS = (SM_PART_FIELDS + 1) * SM_REDUCE_TASKS };
 
 /* One launch on its way. */
 typedef struct run {
@@ -160,16 +160,21 @@ static smelt_status add_part(run *r, int64_t n, smelt_dtype dtype, smelt_error *
   return add_scratch(r, (size_t)n * smelt_dtype_size(dtype), span, err);
 }
 
-/* What lies between stages: for each task its values, and indices if it gives them; between
- * passes its results. */
+/* What a task's stages leave for each other. */
+static smelt_status add_parts(run *r, int64_t n, const sm_reduce_task *task, smelt_error *err) {
+  for (int field = 0; field < SM_PART_FIELDS; field++) {
+    smelt_dtype dtype = sm_reduce_part_dtype(task, field);
+    if (dtype != SMELT_DTYPE_NONE) SM_TRY(add_part(r, n, dtype, err));
+  }
+  return SMELT_OK;
+}
+
+/* What lies between stages: for each task its parts; between passes its results. */
 static smelt_status create_parts(run *r, smelt_error *err) {
   const sm_reduce_extents *extents = &r->geometry.extents;
   if (r->n_stages == 1) return SMELT_OK;
   int64_t n = sm_reduce_partials(&r->forms[0], extents);
-  for (size_t t = 0; t < r->trace->tasks.len; t++) {
-    SM_TRY(add_part(r, n, r->tasks[t].dtype, err));
-    if (sm_reduction_gives_index(r->tasks[t].reduction)) SM_TRY(add_part(r, n, SMELT_I64, err));
-  }
+  for (size_t t = 0; t < r->trace->tasks.len; t++) SM_TRY(add_parts(r, n, &r->tasks[t], err));
   for (size_t t = 0; t < r->trace->tasks.len && r->forms[0].passes > 1; t++) {
     bool index = sm_reduction_gives_index(r->tasks[t].reduction);
     SM_TRY(add_part(r, extents->outer * extents->inner, index ? SMELT_I64 : r->tasks[t].dtype, err));
@@ -308,13 +313,17 @@ static bool allocate(run *r) {
   return r->inputs && r->spans && r->scratch && r->launches;
 }
 
-static smelt_status plan_and_launch(run *r, smelt_error *err) {
-  if (!allocate(r)) return sm_error_memory(err, "a launch");
+static void find_geometry(run *r) {
   r->geometry =
       sm_reduce_geometry_of(first_reduction(r), sm_block_shape(r->segment, &r->trace->blocks.items[0]));
   int n_tasks = sm_reduce_trace_tasks(r->trace, r->tasks);
   if (sm_reduce_wants_across(r->tasks, n_tasks, &r->geometry.extents, r->env->device->profile))
     sm_reduce_turn_rows(&r->geometry);
+}
+
+static smelt_status plan_and_launch(run *r, smelt_error *err) {
+  if (!allocate(r)) return sm_error_memory(err, "a launch");
+  find_geometry(r);
   if (r->geometry.extents.outer * r->geometry.extents.inner == 0) return SMELT_OK;
   choose_forms(r);
   choose_streaming(r);
@@ -323,6 +332,14 @@ static smelt_status plan_and_launch(run *r, smelt_error *err) {
   if (status == SMELT_OK) status = launch_stages(r, err);
   for (int i = 0; i < r->n_scratch; i++) sm_buffer_drop(r->scratch[i]);
   return status;
+}
+
+bool sm_run_reduce_rereads(const sm_launch_env *env, const sm_trace *trace, const sm_segment *segment) {
+  run r = {.env = env, .trace = trace, .segment = segment};
+  find_geometry(&r);
+  if (!env->device->profile->chunked || sm_shape_count(&r.geometry.elements) == 0) return false;
+  choose_forms(&r);
+  return sm_reduce_rereads(&r.forms[0], &r.geometry.extents);
 }
 
 smelt_status sm_run_reduce(const sm_launch_env *env, const char *fuser, const sm_trace *trace,

@@ -12,4 +12,8 @@
 smelt_status sm_run_reduce(const sm_launch_env *env, const char *fuser, const sm_trace *trace,
                            sm_launch_cache *cache, const sm_block_run *on, smelt_error *err);
 
+/* Whether that reads elements from memory again in passes after the first, on a device where one pass
+ * can be as fast as others (reduce_centered.c). */
+bool sm_run_reduce_rereads(const sm_launch_env *env, const sm_trace *trace, const sm_segment *segment);
+
 #endif

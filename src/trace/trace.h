@@ -42,7 +42,7 @@
  * stays the f32 that it was computed as; in strict mode it is rounded too.
  *
  * In fast mode a product that is a term of a sum, and nothing else, is not rounded
- * before it is added. */
+ * before it is added; and a trace may have *centered* tasks. */
 #ifndef SM_TRACE_TRACE_H
 #define SM_TRACE_TRACE_H
 
@@ -157,6 +157,13 @@ smelt_status sm_trace_build(const sm_segment *segment, const uint32_t *ops, int 
 smelt_status sm_trace_build_reduce(const sm_segment *segment, const uint32_t *ops, int n_ops,
                                    const bool *written, smelt_mode mode, const sm_allocator *allocator,
                                    sm_trace *out, smelt_error *err);
+/* The same in fast mode, with centered tasks (core/reduction.h) wherever there can be some: a trace of
+ * fewer passes. As above. */
+smelt_status sm_trace_build_centered(const sm_segment *segment, const uint32_t *ops, int n_ops,
+                                     const bool *written, const sm_allocator *allocator, sm_trace *out,
+                                     smelt_error *err);
+/* Whether it has any. */
+bool sm_trace_centers(const sm_trace *trace);
 /* The trace of elementwise records and one concatenation, over the elements of that one's
  * operand `k`, which stands for its result. As above. */
 smelt_status sm_trace_build_part(const sm_segment *segment, const uint32_t *ops, int n_ops, int k,

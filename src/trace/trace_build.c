@@ -154,6 +154,17 @@ smelt_status sm_trace_build_reduce(const sm_segment *segment, const uint32_t *op
   return build_with(sm_trace_lower_reductions, segment, ops, n_ops, 0, written, mode, allocator, out, err);
 }
 
+static smelt_status lower_centered(sm_trace_builder *b, smelt_error *err) {
+  b->centers = true;
+  return sm_trace_lower_reductions(b, err);
+}
+
+smelt_status sm_trace_build_centered(const sm_segment *segment, const uint32_t *ops, int n_ops,
+                                     const bool *written, const sm_allocator *allocator, sm_trace *out,
+                                     smelt_error *err) {
+  return build_with(lower_centered, segment, ops, n_ops, 0, written, SMELT_MODE_FAST, allocator, out, err);
+}
+
 smelt_status sm_trace_build_part(const sm_segment *segment, const uint32_t *ops, int n_ops, int k,
                                  const bool *written, smelt_mode mode, const sm_allocator *allocator,
                                  sm_trace *out, smelt_error *err) {

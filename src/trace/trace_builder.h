@@ -4,7 +4,8 @@
  *
  * A *builder* makes one trace. Records are *lowered* to steps of a block: what is the same is
  * computed once (trace_steps.c), an operation is its element expression (trace_records.c),
- * what repeats is a loop (trace_loops.c), and reductions make two blocks (trace_reduce.c).
+ * what repeats is a loop (trace_loops.c), and reductions make two blocks (trace_reduce.c), in fewer
+ * passes where that is allowed (trace_center.c). What is there can be edited (trace_edit.c).
  * Functions that answer a local answer SM_NO_LOCAL when memory is exhausted. */
 #ifndef SM_TRACE_TRACE_BUILDER_H
 #define SM_TRACE_TRACE_BUILDER_H
@@ -39,6 +40,7 @@ typedef struct sm_trace_builder {
   sm_reduce_records records;
   sm_reduce_space *spaces; /* by record position */
   sm_block *results;       /* the second block */
+  bool centers;            /* squares of what elements differ from their mean need no pass of their own */
   int part_operand;        /* of a concatenation, the one that is lowered */
 } sm_trace_builder;
 
@@ -121,5 +123,19 @@ smelt_status sm_trace_lower_roll(sm_trace_rolling *r, smelt_error *err);
 
 /* Both blocks of a trace with reductions. */
 smelt_status sm_trace_lower_reductions(sm_trace_builder *b, smelt_error *err);
+
+/* --- trace_center.c ------------------------------------------------------------------------ */
+
+/* Makes it a centered task (core/reduction.h) if it is to sum up or average what that is. */
+void sm_trace_center_task(const sm_trace_builder *b, const sm_block *elements, sm_trace_task *task);
+
+/* --- trace_edit.c -------------------------------------------------------------------------- */
+
+/* In how many places local `local` of block `b` is named. */
+int sm_trace_count_uses(sm_trace *trace, size_t b, int32_t local);
+/* Removes a step that nobody uses. */
+void sm_trace_remove_step(sm_trace *trace, size_t b, int32_t at);
+/* Of a trace with reductions, all steps and tasks that are for nothing. */
+void sm_trace_drop_unused(sm_trace *trace);
 
 #endif

@@ -26,6 +26,7 @@ static int32_t add_task(sm_trace_builder *b, const sm_op *op) {
     local = sm_trace_cast(b, elements, local, working);
   if (local == SM_NO_LOCAL) return SM_NO_LOCAL;
   sm_trace_task task = {op->row->reduction, working, local, elements->steps.items[local].pass};
+  if (b->centers) sm_trace_center_task(b, elements, &task);
   return number_task(b, &task);
 }
 
@@ -86,9 +87,17 @@ smelt_status sm_trace_lower_reductions(sm_trace_builder *b, smelt_error *err) {
   b->results = block_at(b, RESULTS);
   sm_trace_forget_steps(b);
   for (int32_t i = 0; i < b->trace->n_ops; i++) SM_TRY(lower_reduce_record(b, i, err));
+  if (b->centers) sm_trace_drop_unused(b->trace);
   if (!sort_tasks(b)) return sm_error_memory(err, "a trace");
   if (b->mode == SMELT_MODE_FAST) sm_trace_contract(b->trace);
   return SMELT_OK;
+}
+
+bool sm_trace_centers(const sm_trace *trace) {
+  bool any = false;
+  for (size_t t = 0; t < trace->tasks.len; t++)
+    any = any || sm_reduction_is_centered(trace->tasks.items[t].reduction);
+  return any;
 }
 
 int sm_trace_passes(const sm_trace *trace) {

@@ -17,7 +17,7 @@
 #include "rt/object_loader.h"
 #include "tree_model.h"
 
-enum { MAX_BUFFERS = 1 + 3 * SM_REDUCE_TASKS, MAX_CHUNKS = 3 };
+enum { MAX_BUFFERS = 1 + (1 + SM_PART_FIELDS) * SM_REDUCE_TASKS, MAX_CHUNKS = 3 };
 
 static uint64_t state = 5;
 
@@ -234,8 +234,10 @@ static inline void run_two_stages(problem *p, runner on) {
   sm_reduce_form form = sm_reduce_choose(p->tasks, p->n, 1, 0, &p->extents, SM_REDUCE_PARTIAL, profile);
   int64_t parts = sm_reduce_partials(&form, &p->extents);
   for (int t = 0; t < p->n; t++) {
-    add_buffer(p, parts, p->tasks[t].dtype);
-    if (gives_index(p, t)) add_buffer(p, parts, SMELT_I64);
+    for (int field = 0; field < SM_PART_FIELDS; field++) {
+      smelt_dtype dtype = sm_reduce_part_dtype(&p->tasks[t], field);
+      if (dtype != SMELT_DTYPE_NONE) add_buffer(p, parts, dtype);
+    }
   }
   run_stage(p, SM_REDUCE_PARTIAL, on);
   run_stage(p, SM_REDUCE_COMBINE, on);
@@ -270,6 +272,21 @@ static inline double model_result(const problem *p, int t, const double *x, int6
   return (double)model_float(name, narrow, n);
 }
 
+/* Not by a tree: in two passes. */
+static inline double model_centered(sm_reduction r, const double *x, int64_t n) {
+  double mean = 0, squares = 0;
+  for (int64_t i = 0; i < n; i++) mean += x[i] / (double)n;
+  for (int64_t i = 0; i < n; i++) squares += (x[i] - mean) * (x[i] - mean);
+  return r == SM_REDUCTION_VARIANCE ? squares / (double)n : squares;
+}
+
+static inline void check_centered(const problem *p, int t, double actual, const double *x) {
+  double expected = model_centered(p->tasks[t].reduction, x, p->extents.reduced);
+  if (p->doubles) expected *= 2;
+  CHECK(isnan(expected) ? isnan(actual)
+                        : fabs(actual - expected) <= (p->dtype == SMELT_F64 ? 1e-13 : 1e-5) * expected);
+}
+
 static inline void check_result(const problem *p, int64_t outer, int64_t inner, double *x) {
   const sm_reduce_extents *e = &p->extents;
   double factor = p->doubles ? 2 : 1;
@@ -278,8 +295,12 @@ static inline void check_result(const problem *p, int64_t outer, int64_t inner, 
     x[r] = factor * number_at(p->dtype, p->buffers[0].data, i);
   }
   for (int t = 0; t < p->n; t++) {
-    double expected = model_result(p, t, x, e->reduced);
     double actual = number_at(result_dtype(p, t), p->buffers[1 + t].data, outer * e->inner + inner);
+    if (sm_reduction_is_centered(p->tasks[t].reduction)) {
+      check_centered(p, t, actual, x);
+      continue;
+    }
+    double expected = model_result(p, t, x, e->reduced);
     CHECK_F64(actual, gives_index(p, t) ? expected : factor * expected);
   }
 }

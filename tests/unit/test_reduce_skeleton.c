@@ -20,6 +20,30 @@ static void check_problem(problem *p) {
   close_problem(p);
 }
 
+/* Rows and columns have them beside others; rows across and teams do not. */
+static problem centered_tasks(smelt_dtype dtype, int64_t outer, int64_t reduced, int64_t inner) {
+  problem p = {.extents = {outer, reduced, inner, false}, .dtype = dtype};
+  add_task(&p, SM_REDUCTION_DEVIATIONS);
+  add_task(&p, SM_REDUCTION_MEAN);
+  if (reduced % 3 == 0) add_task(&p, SM_REDUCTION_ARGMAX);
+  add_task(&p, SM_REDUCTION_VARIANCE);
+  return p;
+}
+
+TEST(centered) {
+  static const int64_t inner[] = {1, 2, 16, 37, 100};
+  for (int i = 0; i < 5 * LENGTHS; i++) {
+    problem p = centered_tasks(i % 2 ? SMELT_F64 : SMELT_F32, 1 + i % 3, lengths[i / 5], inner[i % 5]);
+    if (sm_reduce_wants_across(p.tasks, p.n, &p.extents, profile)) continue;
+    p.doubles = i % 4 == 0;
+    check_problem(&p);
+  }
+  problem p = centered_tasks(SMELT_F32, 1, 100001, 1);
+  check_problem(&p);
+  p = centered_tasks(SMELT_F32, 2, 300, 1500);
+  check_problem(&p);
+}
+
 /* Slots fit a small stack whatever the extents are. */
 TEST(forms) {
   for (int round = 0; round < 2000; round++) {
@@ -53,6 +77,7 @@ TEST(lack_of_memory) {
   bool enough = false;
   for (int most = 0; !enough; most++) {
     problem p = all_tasks(SMELT_F32, 2, 600, most % 2 ? 31 : 1);
+    add_task(&p, SM_REDUCTION_VARIANCE);
     sm_reduce_body body = {&p, load_elements, store_results, NULL, NULL, NULL, NULL};
     sm_reduce_form form = sm_reduce_choose(p.tasks, p.n, 1, 0, &p.extents, SM_REDUCE_WHOLE, profile);
     sm_kir_kernel k;
@@ -69,5 +94,5 @@ TEST(lack_of_memory) {
 }
 
 TEST_MAIN(CASE(rows), CASE(columns), CASE(short_rows), CASE(many_columns), CASE(long_ones),
-          CASE(one_task_alone), CASE(work_before_and_after), CASE(nothing_to_do), CASE(forms),
+          CASE(one_task_alone), CASE(work_before_and_after), CASE(nothing_to_do), CASE(centered), CASE(forms),
           CASE(lack_of_memory))
