@@ -111,6 +111,8 @@ reduces sum_axis0 r2 $((2400 * 4 * 2 + 300 * 4))
 reduces sum_axis1 r2 $((2400 * 4 * 2 + 8 * 4))
 reduces argmax r1 $((2400 * 4 + 8 * 8))
 reduces meanvar moments
+reduces var_all r1 $((2400 * 4 + 4))
+reduces var_axis0 r1 $((2400 * 4 + 300 * 4))
 reduces cross_entropy expsum
 reduces softmax_axis0 r1w1
 

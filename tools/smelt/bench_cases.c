@@ -108,13 +108,28 @@ static smelt_tensor *bench_argmax(smelt_tensor *const *in, uint64_t order) {
   return smelt_argmax(smelt_ref(in[0]), (int[]){LAST}, 1, false);
 }
 
+static smelt_tensor *mean_square_from(smelt_tensor *mean, smelt_tensor *x, const int *axes, size_t n_axes) {
+  smelt_tensor *distance = smelt_sub(x, mean);
+  return smelt_mean(smelt_mul(smelt_ref(distance), distance), axes, n_axes, true);
+}
+
 /* One result, so that one read ends both. */
 static smelt_tensor *bench_meanvar(smelt_tensor *const *in, uint64_t order) {
   (void)order;
   smelt_tensor *mean = smelt_mean(smelt_ref(in[0]), (int[]){LAST}, 1, true);
-  smelt_tensor *distance = smelt_sub(smelt_ref(in[0]), smelt_ref(mean));
-  smelt_tensor *square = smelt_mul(smelt_ref(distance), distance);
-  return smelt_add(mean, smelt_mean(square, (int[]){LAST}, 1, true));
+  smelt_tensor *variance = mean_square_from(smelt_ref(mean), smelt_ref(in[0]), (int[]){LAST}, 1);
+  return smelt_add(mean, variance);
+}
+
+static smelt_tensor *bench_var_all(smelt_tensor *const *in, uint64_t order) {
+  (void)order;
+  return mean_square_from(smelt_mean(smelt_ref(in[0]), NULL, 0, true), smelt_ref(in[0]), NULL, 0);
+}
+
+static smelt_tensor *bench_var_axis0(smelt_tensor *const *in, uint64_t order) {
+  (void)order;
+  smelt_tensor *mean = smelt_mean(smelt_ref(in[0]), (int[]){0}, 1, true);
+  return mean_square_from(mean, smelt_ref(in[0]), (int[]){0}, 1);
 }
 
 static smelt_tensor *bench_cross_entropy(smelt_tensor *const *in, uint64_t order) {
