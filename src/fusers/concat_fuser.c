@@ -289,10 +289,11 @@ static smelt_status run_places(const sm_launch_env *env, concat_block *b, const 
   sm_trace_run runs[SM_MAX_OPERANDS];
   for (int i = 0; i < n; i++) {
     part *p = &b->parts[places[i].part];
-    on[i] = (sm_block_run){.segment = places[i].on->segment, .buffers = places[i].buffers};
+    on[i] = (sm_block_run){
+        .fuser = places[i].on->fuser, .segment = places[i].on->segment, .buffers = places[i].buffers};
     runs[i] = (sm_trace_run){&p->trace, &p->launches, &on[i]};
   }
-  return sm_run_elementwise(env, sm_fuser_concat.name, runs, (size_t)n, err);
+  return sm_run_elementwise(env, runs, (size_t)n, err);
 }
 
 /* Parts without elements are left out. */
@@ -312,7 +313,7 @@ static smelt_status run_parts(const sm_launch_env *env, concat_block *b, const s
     places[n] = here;
     status = make_place(&places[n++], env->scratch, err);
   }
-  if (status == SMELT_OK) status = run_places(env, b, places, n, err);
+  if (status == SMELT_OK && n) status = run_places(env, b, places, n, err);
   for (int i = 0; i < n; i++) {
     if (places[i].buffers) give_up_place(&places[i]);
   }
@@ -347,7 +348,7 @@ const sm_fuser sm_fuser_concat = {
     .name = "Concat",
     .available = true,
     .anchor = true,
-    .settings = {.broadcast = true, .vectorization = true},
+    .settings = {.vectorization = true},
     .accept = accept,
     .fit = fit,
     .finish = finish,

@@ -93,18 +93,13 @@ static smelt_status run(void *env, void *block, const sm_block_run *run, smelt_e
   elementwise_block *b = block;
   sm_launch_log_trace(env, run->segment, &b->trace);
   sm_trace_run whole = {&b->trace, &b->launches, run};
-  return sm_run_elementwise(env, sm_fuser_elementwise.name, &whole, 1, err);
+  return sm_run_elementwise(env, &whole, 1, err);
 }
 
 const sm_fuser sm_fuser_elementwise = {
     .name = "ElementWise",
     .available = true,
-    .settings = {.broadcast = true,
-                 .output_shape_updates = true,
-                 .inplace = true,
-                 .vectorization = true,
-                 .any_ref_layout = true,
-                 .choose_output_layout = true},
+    .settings = {.inplace = true, .choose_output_layout = true, .vectorization = true},
     .accept = accept,
     .fit = fit,
     .finish = finish,

@@ -99,7 +99,7 @@ static smelt_status finish_and_run(sm_fused_executor *e, sm_job *job, const sm_f
   void *block;
   const sm_allocator *allocator = e->env.device->allocator;
   SM_TRY(fuser->finish(job->segment, op, 1, NULL, e->mode, allocator, &block, err));
-  sm_block_run run = {.segment = job->segment, .buffers = job->buffers};
+  sm_block_run run = {.fuser = fuser, .segment = job->segment, .buffers = job->buffers};
   smelt_status status = run_on_job(e, job, fuser, block, &run, err);
   fuser->discard(block, allocator);
   return status;
@@ -157,7 +157,7 @@ static smelt_status run_block(sm_fused_executor *e, sm_job *job, fused_plan *pla
   const sm_cluster *c = &plan->plan.clusters[cluster];
   void *block;
   SM_TRY(get_block(e, job, plan, cluster, &block, err));
-  sm_block_run run = {job->segment, job->buffers, c->dying, c->n_dying};
+  sm_block_run run = {c->fuser, job->segment, job->buffers, c->dying, c->n_dying};
   return run_on_job(e, job, c->fuser, block, &run, err);
 }
 

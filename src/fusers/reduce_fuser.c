@@ -231,20 +231,12 @@ static smelt_status finish(const sm_segment *segment, const uint32_t *ops, int n
   return status;
 }
 
-static smelt_status run(const sm_fuser *fuser, void *env, reduce_block *b, const sm_block_run *on,
-                        smelt_error *err) {
+static smelt_status run(void *env, void *block, const sm_block_run *on, smelt_error *err) {
+  reduce_block *b = block;
   bool fewer = b->centered.trace.tasks.len && sm_run_reduce_rereads(env, &b->usual.trace, on->segment);
   reduce_work *work = fewer ? &b->centered : &b->usual;
   sm_launch_log_trace(env, on->segment, &work->trace);
-  return sm_run_reduce(env, fuser->name, &work->trace, &work->launches, on, err);
-}
-
-static smelt_status run_reduce(void *env, void *block, const sm_block_run *on, smelt_error *err) {
-  return run(&sm_fuser_reduce, env, block, on, err);
-}
-
-static smelt_status run_broadcasted(void *env, void *block, const sm_block_run *on, smelt_error *err) {
-  return run(&sm_fuser_reduce_broadcasted, env, block, on, err);
+  return sm_run_reduce(env, &work->trace, &work->launches, on, err);
 }
 
 const sm_fuser sm_fuser_reduce = {
@@ -252,11 +244,11 @@ const sm_fuser sm_fuser_reduce = {
     .available = true,
     .anchor = true,
     .wider = &sm_fuser_reduce_broadcasted,
-    .settings = {.broadcast = true, .output_shape_updates = false, .vectorization = true},
+    .settings = {.vectorization = true},
     .accept = accept,
     .fit = fit_reduce,
     .finish = finish,
-    .run = run_reduce,
+    .run = run,
     .discard = discard,
 };
 
@@ -264,10 +256,10 @@ const sm_fuser sm_fuser_reduce_broadcasted = {
     .name = "ReduceBroadcasted",
     .available = true,
     .anchor = true,
-    .settings = {.broadcast = true, .output_shape_updates = false, .vectorization = true},
+    .settings = {.vectorization = true},
     .accept = accept,
     .fit = fit_broadcasted,
     .finish = finish,
-    .run = run_broadcasted,
+    .run = run,
     .discard = discard,
 };

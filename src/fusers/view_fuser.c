@@ -41,14 +41,16 @@ static smelt_status run(void *env, void *block, const sm_block_run *on, smelt_er
   sm_buffer_layout(from, &values[operand].shape, &layout);
   if (sm_view_layout(op, &layout, &values[op->out].shape, &seen))
     return sm_buffer_view(on->buffers[operand], values[operand].dtype, &seen, &on->buffers[op->out], err);
-  sm_dense_copy copy = {.row = op->row, .from = from, .dtype = values[operand].dtype, .layout = &layout};
-  return sm_run_dense_copy(env, sm_fuser_view.name, &copy, &on->buffers[op->out], err);
+  sm_dense_copy copy = {
+      .fuser = on->fuser, .row = op->row, .from = from, .dtype = values[operand].dtype, .layout = &layout};
+  return sm_run_dense_copy(env, &copy, &on->buffers[op->out], err);
 }
 
 const sm_fuser sm_fuser_view = {
     .name = "View",
     .available = true,
     .apart = SM_REASON_VIEW,
+    .settings = {.vectorization = true},
     .accept = accept,
     .fit = fit,
     .finish = finish,

@@ -22,7 +22,8 @@ static bool narrow_plan(const sm_launch_plan *whole, const sm_chains *c, size_t 
                         sm_launch_plan *out) {
   size_t n_in = c->trace->inputs.len, n = sm_chains_n_buffers(c);
   sm_block_plan *block = sm_arena_copy(arena, &whole->blocks[chain], sizeof *block);
-  *out = (sm_launch_plan){.blocks = block, .work_items = whole->work_items, .grain = whole->grain};
+  *out = (sm_launch_plan){
+      .blocks = block, .work_items = whole->work_items, .grain = whole->grain, .scalar = whole->scalar};
   out->first = sm_arena_alloc(arena, n * sizeof *out->first);
   out->gathered = sm_arena_alloc(arena, n_in * sizeof *out->gathered);
   if (!block || !out->first || !out->gathered) return false;

@@ -92,7 +92,7 @@ static smelt_status bind(copy_trace *t, const sm_launch_env *env, const sm_dense
   t->view.bytes = copy->from->bytes;
   t->view.layout = copy->layout;
   t->buffers[FROM] = &t->view;
-  t->on = (sm_block_run){.segment = &t->segment, .buffers = t->buffers};
+  t->on = (sm_block_run){.fuser = copy->fuser, .segment = &t->segment, .buffers = t->buffers};
   return sm_buffer_create(env->device, bytes, &t->buffers[TO], err);
 }
 
@@ -111,11 +111,11 @@ smelt_status sm_prepare_dense_copy(const sm_launch_env *env, const sm_dense_copy
   return SMELT_OK;
 }
 
-smelt_status sm_run_dense_copy(const sm_launch_env *env, const char *fuser, const sm_dense_copy *copy,
-                               sm_buffer **out, smelt_error *err) {
+smelt_status sm_run_dense_copy(const sm_launch_env *env, const sm_dense_copy *copy, sm_buffer **out,
+                               smelt_error *err) {
   sm_prepared_launch prepared;
   SM_TRY(sm_prepare_dense_copy(env, copy, out, &prepared, err));
-  smelt_status status = sm_enter_driver(env, fuser, &prepared, 1, err);
+  smelt_status status = sm_enter_driver(env, copy->fuser->name, &prepared, 1, err);
   if (status == SMELT_OK) return SMELT_OK;
   sm_buffer_drop(*out);
   *out = NULL;

@@ -11,7 +11,8 @@
 
 /* What is copied. */
 typedef struct sm_dense_copy {
-  const sm_op_row *row; /* of the operation that is the copy and names its kernel; NULL: it serves another */
+  const sm_fuser *fuser; /* for which it is made */
+  const sm_op_row *row;  /* of the operation that is the copy and names its kernel; NULL: it serves another */
   const sm_buffer *from;
   smelt_dtype dtype;
   const sm_layout *layout; /* over all of the buffer's memory */
@@ -25,8 +26,8 @@ void sm_copy_kernels_free(sm_copy_kernels *kernels);
 smelt_status sm_prepare_dense_copy(const sm_launch_env *env, const sm_dense_copy *copy, sm_buffer **out,
                                    sm_prepared_launch *launch, smelt_error *err);
 
-/* A launch of its own, for `fuser`. */
-smelt_status sm_run_dense_copy(const sm_launch_env *env, const char *fuser, const sm_dense_copy *copy,
-                               sm_buffer **out, smelt_error *err);
+/* A launch of its own. */
+smelt_status sm_run_dense_copy(const sm_launch_env *env, const sm_dense_copy *copy, sm_buffer **out,
+                               smelt_error *err);
 
 #endif

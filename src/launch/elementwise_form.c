@@ -189,6 +189,7 @@ static int thread_lanes(const sm_trace *trace, const sm_launch_plan *plan, const
 /* A chunk has vectors of f32, and runs what they leave over by narrower ones or padded. A thread takes
  * one vector: the width divides the rows. */
 int sm_elementwise_width(const sm_trace *trace, const sm_launch_plan *plan, const sm_profile *profile) {
+  if (plan->scalar) return 1;
   if (profile->chunked) return profile->vector_bytes / (int)sizeof(float);
   int width = thread_lanes(trace, plan, profile);
   while (!divides_rows(trace, plan, width)) width /= 2;
@@ -207,7 +208,7 @@ sm_elementwise_form sm_elementwise_choose(const sm_trace *trace, const sm_launch
   sm_elementwise_form form = {
       .width = width, .unroll = 1, .loops = f.loops, .padded = f.one_axis, .work = f.work};
   if (f.cost > ONE_LOOP_COST || f.loops) choose_tiles(trace, &f, arena, &form);
-  form.streaming = f.one_axis && streaming;
+  form.streaming = f.one_axis && streaming && !plan->scalar;
   return form;
 }
 

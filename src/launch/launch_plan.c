@@ -170,6 +170,7 @@ bool sm_launch_plan_make(const sm_trace *trace, const sm_segment *segment, const
   out->blocks = sm_arena_zalloc(arena, trace->blocks.len, sizeof *out->blocks);
   out->first = sm_arena_zalloc(arena, n_buffers, sizeof *out->first);
   out->gathered = sm_arena_zalloc(arena, n_inputs, sizeof *out->gathered);
+  out->scalar = false;
   if (!out->blocks || !out->first || !out->gathered) return false;
   out->work_items = sm_shape_count(sm_block_shape(segment, &trace->blocks.items[0]));
   for (size_t b = 0; b < trace->blocks.len; b++) {

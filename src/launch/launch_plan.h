@@ -33,6 +33,7 @@ typedef struct sm_launch_plan {
   sm_gathered_axis *gathered; /* by input */
   int64_t work_items;         /* elements of the index space */
   int64_t grain;              /* chunks begin at multiples of this */
+  bool scalar;                /* kernels are to have no vectors */
 } sm_launch_plan;
 
 /* Where operands are in memory: by input and by output a layout, NULL where it is dense

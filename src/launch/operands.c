@@ -162,7 +162,7 @@ static smelt_status create_output(sm_operands *o, int32_t output, smelt_error *e
     choose_order(o, block_of_output(o->trace, output), &value->shape, &order);
     if (!sm_layout_is_dense(&order)) return create_ordered(o, output, &order, err);
   }
-  sm_buffer *reused = find_reusable(o, output);
+  sm_buffer *reused = o->on->fuser->settings.inplace ? find_reusable(o, output) : NULL;
   if (!reused)
     return sm_buffer_create(o->device, (size_t)sm_shape_bytes(&value->shape, value->dtype), out, err);
   *out = sm_buffer_ref(reused);

@@ -15,7 +15,6 @@ enum { MOST_STAGES = 2 * (SM_REDUCE_TASKS + 1), MOST_PARTS = (SM_PART_FIELDS + 1
 /* One launch on its way. */
 typedef struct run {
   const sm_launch_env *env;
-  const char *fuser;
   const sm_trace *trace;
   sm_launch_cache *cache;
   const sm_segment *segment;
@@ -55,8 +54,10 @@ static smelt_status add_scratch(run *r, size_t bytes, sm_kir_span *span, smelt_e
 /* By a copy that is dense in the order of a layout. */
 static smelt_status replace_input(run *r, size_t input, const sm_layout *layout, smelt_error *err) {
   const sm_trace_value *value = &r->trace->inputs.items[input];
-  sm_dense_copy copy = {
-      .from = r->operands.on->buffers[value->value], .dtype = value->dtype, .layout = layout};
+  sm_dense_copy copy = {.fuser = r->operands.on->fuser,
+                        .from = r->operands.on->buffers[value->value],
+                        .dtype = value->dtype,
+                        .layout = layout};
   r->inputs[input].first = r->inputs[input].split.n = 0;
   SM_TRY(sm_prepare_dense_copy(r->env, &copy, &r->scratch[r->n_scratch], &r->launches[r->n_copies], err));
   const sm_buffer *dense = r->scratch[r->n_scratch++];
@@ -301,7 +302,8 @@ static smelt_status launch_stages(const run *r, smelt_error *err) {
     SM_TRY(prepare_stage(r, stage, scalars, &stages[stage], err));
   stages[0].read = r->operands.read;
   stages[0].written = r->operands.written;
-  return sm_enter_driver(env, r->fuser, r->launches, r->n_copies + (size_t)r->n_stages, err);
+  return sm_enter_driver(env, r->operands.on->fuser->name, r->launches, r->n_copies + (size_t)r->n_stages,
+                         err);
 }
 
 static bool allocate(run *r) {
@@ -342,9 +344,9 @@ bool sm_run_reduce_rereads(const sm_launch_env *env, const sm_trace *trace, cons
   return sm_reduce_rereads(&r.forms[0], &r.geometry.extents);
 }
 
-smelt_status sm_run_reduce(const sm_launch_env *env, const char *fuser, const sm_trace *trace,
-                           sm_launch_cache *cache, const sm_block_run *on, smelt_error *err) {
-  run r = {.env = env, .fuser = fuser, .trace = trace, .cache = cache, .segment = on->segment};
+smelt_status sm_run_reduce(const sm_launch_env *env, const sm_trace *trace, sm_launch_cache *cache,
+                           const sm_block_run *on, smelt_error *err) {
+  run r = {.env = env, .trace = trace, .cache = cache, .segment = on->segment};
   sm_arena_reset(env->scratch);
   r.operands = (sm_operands){.trace = trace,
                              .on = on,

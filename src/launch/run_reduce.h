@@ -9,8 +9,8 @@
 /* One launch, of two stages where few results come from many elements. An input that has
  * no strides along the three axes (reduce_geometry.h) is copied first, as a part of the launch.
  * `cache` is the trace's own. On failure no output is left. */
-smelt_status sm_run_reduce(const sm_launch_env *env, const char *fuser, const sm_trace *trace,
-                           sm_launch_cache *cache, const sm_block_run *on, smelt_error *err);
+smelt_status sm_run_reduce(const sm_launch_env *env, const sm_trace *trace, sm_launch_cache *cache,
+                           const sm_block_run *on, smelt_error *err);
 
 /* Whether that reads elements from memory again in passes after the first, on a device where one pass
  * can be as fast as others (reduce_centered.c). */

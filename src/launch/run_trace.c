@@ -208,6 +208,7 @@ static smelt_status prepare_opened(run *r, smelt_error *err) {
   if (!sm_launch_plan_make(r->trace, r->segment, layouts, env->device->keep_axes, env->scratch, &r->plan))
     return sm_error_memory(err, "a launch plan");
   if (r->plan.work_items == 0) return SMELT_OK;
+  r->plan.scalar = !r->operands.on->fuser->settings.vectorization;
   SM_TRY(get_kernel(r, err));
   return prepare_launch(r, err);
 }
@@ -222,7 +223,8 @@ smelt_status sm_prepare_elementwise(const sm_launch_env *env, const sm_trace_run
                         .on = what->on,
                         .device = env->device,
                         .log = env->log,
-                        .arena = env->scratch}};
+                        .arena = env->scratch,
+                        .row_major_results = !what->on->fuser->settings.choose_output_layout}};
   SM_TRY(sm_operands_open(&r.operands, err));
   smelt_status status = prepare_opened(&r, err);
   if (status != SMELT_OK) sm_operands_drop_outputs(&r.operands);
@@ -239,8 +241,8 @@ static void drop_outputs(const sm_trace_run *what) {
   sm_operands_drop_outputs(&outputs);
 }
 
-smelt_status sm_run_elementwise(const sm_launch_env *env, const char *fuser, const sm_trace_run *runs,
-                                size_t n, smelt_error *err) {
+smelt_status sm_run_elementwise(const sm_launch_env *env, const sm_trace_run *runs, size_t n,
+                                smelt_error *err) {
   sm_prepared_launch *all = sm_arena_alloc(env->scratch, n * sizeof *all);
   smelt_status status = all ? SMELT_OK : sm_error_memory(err, "a launch");
   size_t prepared = 0;
@@ -248,7 +250,7 @@ smelt_status sm_run_elementwise(const sm_launch_env *env, const char *fuser, con
     status = sm_prepare_elementwise(env, &runs[prepared], &all[prepared], err);
     prepared += status == SMELT_OK;
   }
-  if (status == SMELT_OK) status = sm_enter_driver(env, fuser, all, n, err);
+  if (status == SMELT_OK) status = sm_enter_driver(env, runs->on->fuser->name, all, n, err);
   for (size_t i = 0; i < prepared && status != SMELT_OK; i++) drop_outputs(&runs[i]);
   return status;
 }

@@ -52,9 +52,9 @@ typedef struct sm_trace_run {
 smelt_status sm_prepare_elementwise(const sm_launch_env *env, const sm_trace_run *run,
                                     sm_prepared_launch *out, smelt_error *err);
 
-/* Runs traces for `fuser`, one after the other, as one launch; outputs as above. Nothing is
+/* Runs n >= 1 traces, one after the other, as one launch; outputs as above. Nothing is
  * launched if there are no elements. */
-smelt_status sm_run_elementwise(const sm_launch_env *env, const char *fuser, const sm_trace_run *runs,
-                                size_t n, smelt_error *err);
+smelt_status sm_run_elementwise(const sm_launch_env *env, const sm_trace_run *runs, size_t n,
+                                smelt_error *err);
 
 #endif

@@ -31,14 +31,11 @@ typedef enum sm_reason {
 const char *sm_reason_code(sm_reason reason); /* "bindings" */
 const char *sm_reason_sentence(sm_reason reason);
 
-/* How a fuser lays out its kernels; values as the original engine has them. */
+/* How a fuser lays out its elementwise kernels. Reductions do neither of the first two. */
 typedef struct sm_fuser_settings {
-  bool broadcast;            /* inputs may be broadcast to the block's shape */
-  bool output_shape_updates; /* a later output may widen the block's shape */
-  bool inplace;              /* an output may reuse an input's buffer */
-  bool vectorization;
-  bool any_ref_layout;       /* any input or output may be the reference layout */
-  bool choose_output_layout; /* outputs may follow the inputs' layout */
+  bool inplace;              /* results may be written over an input that nobody wants any more */
+  bool choose_output_layout; /* results lie as most bytes of the inputs do; else they are row-major */
+  bool vectorization;        /* else kernels take one element at a time */
 } sm_fuser_settings;
 
 typedef struct sm_limits {
@@ -65,18 +62,19 @@ typedef struct sm_candidate {
 } sm_candidate;
 
 typedef struct sm_buffer sm_buffer; /* the executor's */
+typedef struct sm_fuser sm_fuser;
 
 /* What a block is run on. `buffers` has one entry a value of the segment: inputs are
  * there, outputs are created. Nobody reads the values `dying` after this block, so
  * that outputs may take over their buffers. */
 typedef struct sm_block_run {
+  const sm_fuser *fuser; /* whose block it is: its name and settings hold */
   const sm_segment *segment;
   sm_buffer **buffers;
   const uint32_t *dying;
   int n_dying;
 } sm_block_run;
 
-typedef struct sm_fuser sm_fuser;
 struct sm_fuser {
   const char *name;
   bool available;        /* false: the name is reserved, nothing is accepted yet */
