@@ -28,6 +28,7 @@ static smelt_status take_code(const sm_nvrtc *nvrtc, nvrtcProgram program, const
   if (!out->data) return sm_error_memory(err, "a kernel's code");
   if (nvrtc->nvrtcGetCUBIN(program, out->data) == 0) return SMELT_OK;
   sm_free(allocator, out->data, out->size);
+  *out = (sm_object){.data = NULL};
   return sm_error_set(err, SMELT_ERR_COMPILE, "%s gives no code", nvrtc->version);
 }
 

@@ -11,28 +11,34 @@ typedef struct launching {
   sm_word *words;
   size_t n_words;
   cl_mem words_memory, table_memory; /* given up once the launch is queued */
+  const char *function;              /* of OpenCL, that was called last */
 } launching;
 
 /* --- Arguments -------------------------------------------------------------------------- */
 
 /* Memory that holds some words, which the device only reads. */
-static cl_int copy_words(const launching *l, const sm_word *words, size_t n, cl_mem *out) {
+static cl_int copy_words(launching *l, const sm_word *words, size_t n, cl_mem *out) {
   static const sm_word none = {.bits = 0};
   cl_int code = CL_SUCCESS;
   /* The words are copied: that they are not const is the interface's. */
   void *from = (void *)(uintptr_t)(n ? words : &none);
+  l->function = "clCreateBuffer";
   *out = l->ocl->cl.clCreateBuffer(l->ocl->context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR,
                                    (n ? n : 1) * sizeof *words, from, &code);
   return code;
 }
 
-static cl_int set_memory(const launching *l, cl_uint index, cl_mem memory) {
-  return l->ocl->cl.clSetKernelArg(l->kernel->kernel, index, sizeof memory, &memory);
+static cl_int set_argument(launching *l, cl_uint index, size_t bytes, const void *value) {
+  l->function = "clSetKernelArg";
+  return l->ocl->cl.clSetKernelArg(l->kernel->kernel, index, bytes, value);
+}
+
+static cl_int set_memory(launching *l, cl_uint index, cl_mem memory) {
+  return set_argument(l, index, sizeof memory, &memory);
 }
 
 static cl_int set_words(launching *l, cl_uint index) {
-  if (l->kernel->base.by_value)
-    return l->ocl->cl.clSetKernelArg(l->kernel->kernel, index, l->n_words * sizeof *l->words, l->words);
+  if (l->kernel->base.by_value) return set_argument(l, index, l->n_words * sizeof *l->words, l->words);
   cl_int code = copy_words(l, l->words, l->n_words, &l->words_memory);
   return code == CL_SUCCESS ? set_memory(l, index, l->words_memory) : code;
 }
@@ -66,10 +72,14 @@ static cl_int enqueue(launching *l) {
   sm_launch_size size = sm_launch_size_for(l->launch, &l->kernel->base.base.ir, &l->ocl->profile);
   size_t group = (size_t)size.threads, all = (size_t)size.groups * group;
   cl_int code = set_arguments(l);
-  if (code == CL_SUCCESS)
+  if (code == CL_SUCCESS) {
+    l->function = "clEnqueueNDRangeKernel";
     code = cl->clEnqueueNDRangeKernel(l->ocl->queue, l->kernel->kernel, 1, NULL, &all, &group, 0, NULL, NULL);
+  }
   give_up_memory(l);
-  return code == CL_SUCCESS ? cl->clFlush(l->ocl->queue) : code;
+  if (code != CL_SUCCESS) return code;
+  l->function = "clFlush";
+  return cl->clFlush(l->ocl->queue);
 }
 
 /* Once more without what is kept, if memory is what is lacking. */
@@ -83,8 +93,7 @@ static smelt_status enqueue_or_trim(sm_device *device, launching *l, smelt_error
     code = enqueue(l);
   }
   sm_unlock(&ocl->launching);
-  return code == CL_SUCCESS ? SMELT_OK
-                            : sm_opencl_fail(err, SMELT_ERR_LAUNCH, "clEnqueueNDRangeKernel", code);
+  return code == CL_SUCCESS ? SMELT_OK : sm_opencl_fail(err, SMELT_ERR_LAUNCH, l->function, code);
 }
 
 smelt_status sm_opencl_launch(sm_device *device, sm_kernel *kernel, const sm_launch *launch,

@@ -9,7 +9,7 @@
  * device; SIMULATED_CUDA=none is a machine without one, and memory is limited to
  * SIMULATED_CUDA_BYTES. NVIDIA's libraries compute in whatever floating-point environment they
  * are called in; these end the process if it is not the usual one. What a program calls again and
- * again is counted in simulated_cuda_calls. */
+ * again is counted in simulated_cuda_calls. Calls fail when asked (failing_calls.h). */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fenv.h>
@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "drivers/cuda_library.h"
+#include "failing_calls.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define CUDA(name, parameters) EXPORT CUresult name parameters;
@@ -49,17 +50,29 @@ static void count_call(void) {
   atomic_fetch_add(&simulated_cuda_calls, 1);
 }
 
+/* Ends a call that is to fail. */
+#define FAIL_IF_ASKED()                    \
+  do {                                     \
+    int failure = failing_call(__func__);  \
+    if (failure) return (CUresult)failure; \
+  } while (0)
+
 /* --- Devices ------------------------------------------------------------------------------ */
 
 CUresult cuInit(unsigned flags) {
+  FAIL_IF_ASKED();
   check_environment();
   const char *kind = getenv("SIMULATED_CUDA");
   return flags || (kind && strcmp(kind, "none") == 0) ? CUDA_ERROR_NO_DEVICE : CUDA_SUCCESS;
 }
 
-CUresult cuDeviceGetCount(int *n) { return *n = 1, CUDA_SUCCESS; }
+CUresult cuDeviceGetCount(int *n) {
+  FAIL_IF_ASKED();
+  return *n = 1, CUDA_SUCCESS;
+}
 
 CUresult cuDeviceGet(CUdevice *device, int number) {
+  FAIL_IF_ASKED();
   *device = 7;
   return number == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
@@ -92,6 +105,7 @@ static char context, stream, pool; /* whose addresses are handles */
 static _Thread_local int entered;
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext *out, CUdevice device) {
+  FAIL_IF_ASKED();
   return (void)device, *out = (CUcontext)(void *)&context, CUDA_SUCCESS;
 }
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
@@ -112,10 +126,14 @@ static CUresult check(CUstream s) {
 }
 
 CUresult cuStreamCreate(CUstream *out, unsigned flags) {
+  FAIL_IF_ASKED();
   return (void)flags, *out = (CUstream)(void *)&stream, check(*out);
 }
 CUresult cuStreamDestroy_v2(CUstream s) { return check(s); }
-CUresult cuStreamSynchronize(CUstream s) { return check(s); }
+CUresult cuStreamSynchronize(CUstream s) {
+  FAIL_IF_ASKED();
+  return check(s);
+}
 
 /* --- Memory: blocks that know their size --------------------------------------------------------- */
 
@@ -123,11 +141,13 @@ static atomic_size_t used;
 #define HEAD ((size_t)64)
 
 CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *out, CUdevice device) {
+  FAIL_IF_ASKED();
   return (void)device, *out = (CUmemoryPool)(void *)&pool, CUDA_SUCCESS;
 }
 CUresult cuMemPoolTrimTo(CUmemoryPool p, size_t bytes) { return (void)p, (void)bytes, CUDA_SUCCESS; }
 
 CUresult cuMemAllocAsync(CUdeviceptr *out, size_t bytes, CUstream s) {
+  FAIL_IF_ASKED();
   if (check(s) != CUDA_SUCCESS) return CUDA_ERROR_INVALID_CONTEXT;
   if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   unsigned char *block = bytes > most_bytes() - atomic_load(&used)
@@ -151,11 +171,13 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream s) {
 }
 
 CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CUstream s) {
+  FAIL_IF_ASKED();
   memcpy((void *)(uintptr_t)to, from, bytes);
   return check(s);
 }
 
 CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUstream s) {
+  FAIL_IF_ASKED();
   memcpy(to, (const void *)(uintptr_t)from, bytes);
   return check(s);
 }
@@ -174,6 +196,7 @@ static bool write_library(char path[], const void *image) {
 }
 
 CUresult cuModuleLoadData(CUmodule *out, const void *image) {
+  FAIL_IF_ASKED();
   char path[] = "/tmp/simulated-cuda-XXXXXX";
   *out = write_library(path, image) ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
   (void)unlink(path);
@@ -183,6 +206,7 @@ CUresult cuModuleLoadData(CUmodule *out, const void *image) {
 CUresult cuModuleUnload(CUmodule module) { return dlclose(module), CUDA_SUCCESS; }
 
 CUresult cuModuleGetFunction(CUfunction *out, CUmodule module, const char *name) {
+  FAIL_IF_ASKED();
   *out = dlsym(module, name) ? dlsym(module, "run_grid") : NULL;
   return *out ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
@@ -191,6 +215,7 @@ static pthread_mutex_t running = PTHREAD_MUTEX_INITIALIZER;
 
 CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                         unsigned bz, unsigned shared, CUstream s, void **arguments, void **extra) {
+  FAIL_IF_ASKED();
   run_grid_fn *run;
   memcpy(&run, &function, sizeof run);
   if (gy != 1 || gz != 1 || by != 1 || bz != 1 || shared || extra || !gx || !bx || bx > 1024)
@@ -214,6 +239,7 @@ nvrtcResult nvrtcVersion(int *major, int *minor) { return *major = 1, *minor = 0
 
 nvrtcResult nvrtcCreateProgram(nvrtcProgram *out, const char *text, const char *name, int n,
                                const char *const *headers, const char *const *names) {
+  FAIL_IF_ASKED();
   (void)name, (void)n, (void)headers, (void)names;
   *out = calloc(1, sizeof **out);
   if (*out) (*out)->text = strdup(text);
@@ -286,6 +312,7 @@ static bool write_source(const char *path, const char *text) {
 
 /* Options have to be those that keep bits, and no more than an old compiler knows. */
 nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int n, const char *const *options) {
+  FAIL_IF_ASKED();
   char source[80], command[600];
   enum { INVALID_OPTION = 5 };
   check_environment();
@@ -321,6 +348,7 @@ nvrtcResult nvrtcGetCUBINSize(nvrtcProgram program, size_t *size) {
 }
 
 nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char *code) {
+  FAIL_IF_ASKED();
   uint64_t size = size_of(program->library);
   FILE *from = fopen(program->library, "r");
   if (!from) return 6;

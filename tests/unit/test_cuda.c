@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "code_on_disk.h"
+#include "device_failures.h"
 #include "device_fixture.h"
 #include "drivers/cuda_state.h"
 #include "drivers/drivers.h"
@@ -38,15 +39,6 @@ static void open_simulated(sm_device *device) {
 
 /* --- What is missing ------------------------------------------------------------------------- */
 
-static void check_refused(const char *device, const char *why) {
-  smelt_context_desc desc = SMELT_CONTEXT_DESC_INIT;
-  smelt_error err = {0};
-  desc.device = device;
-  CHECK(smelt_context_create(&desc, &err) == NULL);
-  CHECK_STATUS(err.code, SMELT_ERR_DEVICE);
-  CHECK_CONTAINS(err.text, why);
-}
-
 TEST(missing_library) {
   CHECK_I64(setenv("SMELT_CUDA", "0", 1), 0);
   check_refused("cuda", "switched off");
@@ -66,13 +58,6 @@ TEST(missing_device) {
   check_refused("cuda", "cuInit: CUDA_ERROR_NO_DEVICE (100)");
 }
 
-/* exp(x + 1) of 0, 1/8, ... */
-static smelt_tensor *record(smelt_context *ctx, int n) {
-  float x[100];
-  for (int i = 0; i < n; i++) x[i] = (float)i / 8;
-  return smelt_exp(smelt_add(smelt_from_host(ctx, SMELT_F32, DIMS(n), x), 1));
-}
-
 /* Poisons what was to be computed; the rest of the context goes on. */
 TEST(missing_compiler) {
   float y[3];
@@ -80,7 +65,7 @@ TEST(missing_compiler) {
   simulate();
   CHECK_I64(setenv("SMELT_NVRTC", "/no/such/library.so", 1), 0);
   smelt_context *ctx = open_device("cuda");
-  CHECK_STATUS(smelt_into_host(record(ctx, 3), SMELT_F32, y, sizeof y, &err), SMELT_ERR_COMPILE);
+  CHECK_STATUS(smelt_into_host(record_work(ctx, 3), SMELT_F32, y, sizeof y, &err), SMELT_ERR_COMPILE);
   CHECK_CONTAINS(err.text, "SMELT_NVRTC=/no/such/library.so is not a libnvrtc");
   smelt_tensor *x = smelt_from_host(ctx, SMELT_F32, DIMS(2), (float[]){3, 4});
   CHECK_OK(smelt_into_host(x, SMELT_F32, y, 2 * sizeof *y, &err), err);
@@ -130,7 +115,7 @@ TEST(memory_runs_out) {
   smelt_tensor *large = smelt_ones(ctx, SMELT_F32, DIMS(1000));
   CHECK_STATUS(smelt_eval((const smelt_tensor *[]){large}, 1, &err), SMELT_ERR_MEMORY);
   smelt_drop(large);
-  CHECK_OK(smelt_into_host(record(ctx, 3), SMELT_F32, y, sizeof y, &err), err);
+  CHECK_OK(smelt_into_host(record_work(ctx, 3), SMELT_F32, y, sizeof y, &err), err);
   CHECK(y[0] > 2.7f && y[0] < 2.72f);
   close_context(ctx);
 }
@@ -150,6 +135,57 @@ TEST(forked_processes_are_refused) {
 TEST(the_float_environment_of_the_host_changes_nothing) {
   simulate();
   check_host_environments("cuda");
+}
+
+/* --- Calls that fail --- */
+
+TEST(opening_that_fails) {
+  static const failure failures[] = {
+      {"cuInit=802", SMELT_ERR_DEVICE, "cuInit: CUDA_ERROR_SYSTEM_NOT_READY (802)"},
+      {"cuDeviceGetCount=3", SMELT_ERR_DEVICE, "cuDeviceGetCount: CUDA_ERROR_NOT_INITIALIZED (3)"},
+      {"cuDeviceGet=101", SMELT_ERR_DEVICE, "cuDeviceGet: CUDA_ERROR_INVALID_DEVICE (101)"},
+      {"cuDevicePrimaryCtxRetain=2", SMELT_ERR_MEMORY,
+       "cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY (2)"},
+      {"cuDeviceGetDefaultMemPool=801", SMELT_ERR_DEVICE,
+       "cuDeviceGetDefaultMemPool: CUDA_ERROR_NOT_SUPPORTED"},
+      {"cuStreamCreate=46", SMELT_ERR_DEVICE, "cuStreamCreate: CUDA_ERROR_DEVICE_UNAVAILABLE (46)"},
+  };
+  simulate();
+  for (size_t i = 0; i < sizeof failures / sizeof failures[0]; i++) check_opening_fails("cuda", &failures[i]);
+}
+
+TEST(work_that_fails) {
+  static const failure failures[] = {
+      {"cuMemAllocAsync=2", SMELT_ERR_MEMORY, "out of memory: 12 bytes of tensor data on cuda"},
+      {"cuMemcpyHtoDAsync_v2=1", SMELT_ERR_LAUNCH, "cuMemcpyHtoDAsync: CUDA_ERROR_INVALID_VALUE (1)"},
+      {"nvrtcCreateProgram=1", SMELT_ERR_COMPILE, "NVRTC 1.0 makes no program"},
+      {"nvrtcCompileProgram=6", SMELT_ERR_COMPILE, "NVRTC 1.0: g++ refuses it"},
+      {"nvrtcGetCUBIN=6", SMELT_ERR_COMPILE, "NVRTC 1.0 gives no code"},
+      {"cuModuleLoadData=209", SMELT_ERR_COMPILE, "cuModuleLoadData: CUDA_ERROR_NO_BINARY_FOR_GPU (209)"},
+      {"cuModuleGetFunction=500", SMELT_ERR_COMPILE, "cuModuleGetFunction: CUDA_ERROR_NOT_FOUND (500)"},
+      {"cuLaunchKernel=701", SMELT_ERR_LAUNCH, "cuLaunchKernel: CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES (701)"},
+      {"cuMemcpyDtoHAsync_v2=719", SMELT_ERR_LAUNCH, "cuMemcpyDtoHAsync: CUDA_ERROR_LAUNCH_FAILED (719)"},
+      {"cuStreamSynchronize=700", SMELT_ERR_LAUNCH, "cuStreamSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS (700)"},
+  };
+  simulate();
+  for (size_t i = 0; i < sizeof failures / sizeof failures[0]; i++) check_work_fails("cuda", &failures[i]);
+}
+
+TEST(memory_that_is_lacking_once) {
+  simulate();
+  check_work_succeeds("cuda", "cuMemAllocAsync=2,1");
+}
+
+TEST(waiting_that_fails) {
+  simulate();
+  smelt_error err = {0};
+  smelt_context *ctx = open_device("cuda");
+  fail_at("cuStreamSynchronize=719");
+  CHECK_STATUS(smelt_sync(ctx, &err), SMELT_ERR_LAUNCH);
+  CHECK_CONTAINS(err.text, "cuStreamSynchronize: CUDA_ERROR_LAUNCH_FAILED (719)");
+  fail_at(NULL);
+  check_works(ctx);
+  close_context(ctx);
 }
 
 /* --- Launches ---------------------------------------------------------------------------------------- */
@@ -259,7 +295,7 @@ TEST(texts_are_logged) {
   desc.log_fn = take_line;
   desc.log_user = &texts;
   smelt_context *ctx = open_context_with(&desc);
-  CHECK_OK(smelt_into_host(record(ctx, 3), SMELT_F32, y, sizeof y, &err), err);
+  CHECK_OK(smelt_into_host(record_work(ctx, 3), SMELT_F32, y, sizeof y, &err), err);
   CHECK_I64(texts, 1);
   close_context(ctx);
 }
@@ -276,6 +312,8 @@ TEST(groups_share_memory) {
 
 TEST_MAIN(CASE(a_launch_is_three_calls), CASE(groups_share_memory), CASE(missing_library),
           CASE(missing_device), CASE(missing_compiler), CASE(described), CASE(memory_has_places),
-          CASE(memory_runs_out), CASE(copies_stay_on_the_device), CASE(forked_processes_are_refused),
-          CASE(the_float_environment_of_the_host_changes_nothing), CASE(words_by_value_and_in_memory),
-          CASE(compilers_words_are_passed_on), CASE(texts_are_logged), CASE(code_is_kept))
+          CASE(memory_runs_out), CASE(copies_stay_on_the_device), CASE(opening_that_fails),
+          CASE(work_that_fails), CASE(memory_that_is_lacking_once), CASE(waiting_that_fails),
+          CASE(forked_processes_are_refused), CASE(the_float_environment_of_the_host_changes_nothing),
+          CASE(words_by_value_and_in_memory), CASE(compilers_words_are_passed_on), CASE(texts_are_logged),
+          CASE(code_is_kept))

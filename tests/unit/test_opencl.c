@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "code_on_disk.h"
+#include "device_failures.h"
 #include "device_fixture.h"
 #include "drivers/drivers.h"
 #include "drivers/opencl_state.h"
@@ -46,23 +47,6 @@ static void compute(smelt_context *ctx, float *to, int n) {
 
 /* --- Devices -------------------------------------------------------------------------- */
 
-static void check_refused(const char *device, const char *why) {
-  smelt_context_desc desc = SMELT_CONTEXT_DESC_INIT;
-  smelt_error err = {0};
-  desc.device = device;
-  CHECK(smelt_context_create(&desc, &err) == NULL);
-  CHECK_STATUS(err.code, SMELT_ERR_DEVICE);
-  CHECK_CONTAINS(err.text, why);
-}
-
-static void check_cpu_works(void) {
-  float y[3];
-  smelt_context *ctx = open_device("cpu");
-  compute(ctx, y, 3);
-  CHECK(y[0] > 2.7f && y[0] < 2.72f);
-  close_context(ctx);
-}
-
 TEST(missing_library) {
   CHECK_I64(setenv("SMELT_OPENCL", "0", 1), 0);
   check_refused("opencl", "switched off");
@@ -70,7 +54,6 @@ TEST(missing_library) {
   check_refused("opencl", "/no/such/library.so is not a libOpenCL");
   CHECK_I64(setenv("SMELT_OPENCL", "libc.so.6", 1), 0);
   check_refused("opencl", "is not a libOpenCL");
-  check_cpu_works();
 }
 
 TEST(missing_device) {
@@ -81,13 +64,11 @@ TEST(missing_device) {
   check_refused("opencl:99999999999999999999", "no OpenCL device");
   check_refused("opencl:no such thing", "no OpenCL device \"no such thing\"");
   check_refused("opencl:", "no OpenCL device \"\"");
-  check_cpu_works();
 }
 
 TEST(no_platform) {
   CHECK_I64(setenv("OCL_ICD_VENDORS", "/no/such/folder", 1), 0);
   check_refused("opencl", "libOpenCL");
-  check_cpu_works();
 }
 
 TEST(devices_by_number_and_name) {
@@ -206,6 +187,72 @@ TEST(copies_stay_on_the_device) {
   check_copies_stay_on("opencl");
 }
 
+/* --- Calls that fail --- */
+
+static void use_failing_library(void) {
+  need_opencl();
+#ifdef FAILING_OPENCL
+  CHECK_I64(setenv("SMELT_OPENCL", FAILING_OPENCL, 1), 0);
+  CHECK_I64(setenv("SMELT_CACHE", "0", 1), 0);
+#else
+  TEST_SKIP("when the tests were built there was no libOpenCL");
+#endif
+}
+
+TEST(opening_that_fails) {
+  static const failure failures[] = {
+      {"clGetPlatformIDs=-1001", SMELT_ERR_DEVICE, "libOpenCL knows no device"},
+      {"clGetDeviceIDs=-1", SMELT_ERR_DEVICE, "libOpenCL knows no device"},
+      {"clCreateContext=-2", SMELT_ERR_DEVICE, "clCreateContext: CL_DEVICE_NOT_AVAILABLE (-2)"},
+      {"clCreateContext=-6", SMELT_ERR_MEMORY, "clCreateContext: CL_OUT_OF_HOST_MEMORY (-6)"},
+      {"clCreateCommandQueue=-33", SMELT_ERR_DEVICE, "clCreateCommandQueue: CL_INVALID_DEVICE (-33)"},
+  };
+  use_failing_library();
+  for (size_t i = 0; i < sizeof failures / sizeof failures[0]; i++)
+    check_opening_fails("opencl", &failures[i]);
+}
+
+TEST(work_that_fails) {
+  static const failure failures[] = {
+      {"clCreateBuffer=-4", SMELT_ERR_MEMORY, "out of memory: 12 bytes of tensor data on opencl"},
+      {"clEnqueueWriteBuffer=-36", SMELT_ERR_LAUNCH, "clEnqueueWriteBuffer: CL_INVALID_COMMAND_QUEUE (-36)"},
+      {"clCreateProgramWithSource=-6", SMELT_ERR_MEMORY, "clCreateProgramWithSource: CL_OUT_OF_HOST_MEMORY"},
+      {"clBuildProgram=-11", SMELT_ERR_COMPILE, "the compiler of "},
+      {"clBuildProgram=-3", SMELT_ERR_COMPILE, " (-3): no log"},
+      {"clCreateKernel=-46", SMELT_ERR_COMPILE, "clCreateKernel: CL_INVALID_KERNEL_NAME (-46)"},
+      {"clSetKernelArg=-51", SMELT_ERR_LAUNCH, "clSetKernelArg: CL_INVALID_ARG_SIZE (-51)"},
+      {"clEnqueueNDRangeKernel=-54", SMELT_ERR_LAUNCH, "CL_INVALID_WORK_GROUP_SIZE (-54)"},
+      {"clEnqueueNDRangeKernel=-5", SMELT_ERR_MEMORY, "CL_OUT_OF_RESOURCES (-5)"},
+      {"clFlush=-36", SMELT_ERR_LAUNCH, "clFlush: CL_INVALID_COMMAND_QUEUE (-36)"},
+      {"clEnqueueReadBuffer=-36", SMELT_ERR_LAUNCH, "clEnqueueReadBuffer: CL_INVALID_COMMAND_QUEUE (-36)"},
+  };
+  use_failing_library();
+  for (size_t i = 0; i < sizeof failures / sizeof failures[0]; i++) check_work_fails("opencl", &failures[i]);
+}
+
+/* Memory that is kept free is given back, and the device asked once more. */
+TEST(work_that_fails_once) {
+  use_failing_library();
+  check_work_succeeds("opencl", "clCreateBuffer=-4,1");
+}
+
+TEST(launch_that_fails_once) {
+  use_failing_library();
+  check_work_succeeds("opencl", "clEnqueueNDRangeKernel=-4,1");
+}
+
+TEST(waiting_that_fails) {
+  use_failing_library();
+  smelt_error err = {0};
+  smelt_context *ctx = open_device("opencl");
+  fail_at("clFinish=-36");
+  CHECK_STATUS(smelt_sync(ctx, &err), SMELT_ERR_LAUNCH);
+  CHECK_CONTAINS(err.text, "clFinish: CL_INVALID_COMMAND_QUEUE (-36)");
+  fail_at(NULL);
+  check_works(ctx);
+  close_context(ctx);
+}
+
 /* --- The process ---------------------------------------------------------------------------------- */
 
 /* PoCL brings an LLVM of its own. */
@@ -242,5 +289,7 @@ TEST(groups_share_memory) { try_groups_on("opencl"); }
 TEST_MAIN(CASE(groups_share_memory), CASE(missing_library), CASE(missing_device), CASE(no_platform),
           CASE(devices_by_number_and_name), CASE(a_kernel_by_hand), CASE(a_kernel_that_cannot_be_built),
           CASE(freed_memory_is_used_again), CASE(no_more_than_allowed_is_kept), CASE(too_much_memory),
-          CASE(copies_stay_on_the_device), CASE(beside_the_cpu), CASE(after_a_fork),
-          CASE(the_float_environment_of_the_host_changes_nothing), CASE(binaries_are_kept))
+          CASE(copies_stay_on_the_device), CASE(opening_that_fails), CASE(work_that_fails),
+          CASE(work_that_fails_once), CASE(launch_that_fails_once), CASE(waiting_that_fails),
+          CASE(beside_the_cpu), CASE(after_a_fork), CASE(the_float_environment_of_the_host_changes_nothing),
+          CASE(binaries_are_kept))
