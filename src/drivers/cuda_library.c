@@ -108,8 +108,9 @@ static const char *error_name(CUresult code) {
 }
 
 smelt_status sm_cuda_fail(smelt_error *err, smelt_status status, const char *function, CUresult code) {
-  if (code == CUDA_ERROR_OUT_OF_MEMORY) status = SMELT_ERR_MEMORY;
-  return sm_error_set(err, status, "%s: %s (%d)", function, error_name(code), code);
+  bool lacks_memory = code == CUDA_ERROR_OUT_OF_MEMORY;
+  return sm_error_set(err, lacks_memory ? SMELT_ERR_MEMORY : status, "%s%s: %s (%d)",
+                      lacks_memory ? "out of memory: " : "", function, error_name(code), code);
 }
 
 /* --- Devices ----------------------------------------------------------------------------------- */

@@ -66,8 +66,9 @@ bool sm_opencl_lacks_memory(cl_int code) {
 }
 
 smelt_status sm_opencl_fail(smelt_error *err, smelt_status status, const char *function, cl_int code) {
-  if (sm_opencl_lacks_memory(code)) status = SMELT_ERR_MEMORY;
-  return sm_error_set(err, status, "%s: %s (%d)", function, error_name(code), (int)code);
+  bool lacks_memory = sm_opencl_lacks_memory(code);
+  return sm_error_set(err, lacks_memory ? SMELT_ERR_MEMORY : status, "%s%s: %s (%d)",
+                      lacks_memory ? "out of memory: " : "", function, error_name(code), (int)code);
 }
 
 /* --- Devices -------------------------------------------------------------------------- */

@@ -145,7 +145,7 @@ TEST(opening_that_fails) {
       {"cuDeviceGetCount=3", SMELT_ERR_DEVICE, "cuDeviceGetCount: CUDA_ERROR_NOT_INITIALIZED (3)"},
       {"cuDeviceGet=101", SMELT_ERR_DEVICE, "cuDeviceGet: CUDA_ERROR_INVALID_DEVICE (101)"},
       {"cuDevicePrimaryCtxRetain=2", SMELT_ERR_MEMORY,
-       "cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY (2)"},
+       "out of memory: cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY (2)"},
       {"cuDeviceGetDefaultMemPool=801", SMELT_ERR_DEVICE,
        "cuDeviceGetDefaultMemPool: CUDA_ERROR_NOT_SUPPORTED"},
       {"cuStreamCreate=46", SMELT_ERR_DEVICE, "cuStreamCreate: CUDA_ERROR_DEVICE_UNAVAILABLE (46)"},

@@ -66,8 +66,15 @@ TEST(missing_device) {
   check_refused("opencl:", "no OpenCL device \"\"");
 }
 
+/* A loader of another maker looks for them elsewhere. */
 TEST(no_platform) {
+  static const sm_log no_log = {.enabled = 0};
+  sm_device device;
   CHECK_I64(setenv("OCL_ICD_VENDORS", "/no/such/folder", 1), 0);
+  if (sm_device_open(&device, "opencl", sm_drivers, &sm_malloc_allocator, &no_log, NULL) == SMELT_OK) {
+    sm_device_close(&device);
+    TEST_SKIP("this libOpenCL has platforms that the environment does not take away");
+  }
   check_refused("opencl", "libOpenCL");
 }
 
@@ -204,7 +211,7 @@ TEST(opening_that_fails) {
       {"clGetPlatformIDs=-1001", SMELT_ERR_DEVICE, "libOpenCL knows no device"},
       {"clGetDeviceIDs=-1", SMELT_ERR_DEVICE, "libOpenCL knows no device"},
       {"clCreateContext=-2", SMELT_ERR_DEVICE, "clCreateContext: CL_DEVICE_NOT_AVAILABLE (-2)"},
-      {"clCreateContext=-6", SMELT_ERR_MEMORY, "clCreateContext: CL_OUT_OF_HOST_MEMORY (-6)"},
+      {"clCreateContext=-6", SMELT_ERR_MEMORY, "out of memory: clCreateContext: CL_OUT_OF_HOST_MEMORY (-6)"},
       {"clCreateCommandQueue=-33", SMELT_ERR_DEVICE, "clCreateCommandQueue: CL_INVALID_DEVICE (-33)"},
   };
   use_failing_library();
