@@ -107,7 +107,7 @@ static int add_local(const sm_reduce_state *s, smelt_dtype dtype, int n) {
                           : sm_kir_add_local(s->k, dtype, (uint32_t)n);
 }
 
-smelt_dtype sm_reduce_part_dtype(const sm_reduce_task *task, sm_part_field field) {
+smelt_dtype sm_reduce_part_dtype(const sm_reduce_task *task, int field) {
   if (field == SM_PART_VALUE) return task->dtype;
   if (field == SM_PART_INDEX) return sm_reduction_gives_index(task->reduction) ? SMELT_I64 : SMELT_DTYPE_NONE;
   return sm_reduction_is_centered(task->reduction) ? task->dtype : SMELT_DTYPE_NONE;

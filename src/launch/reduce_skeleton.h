@@ -87,8 +87,8 @@ typedef enum sm_part_field {
   SM_PART_FIELDS
 } sm_part_field;
 
-/* DTYPE_NONE if the task's parts do not have the field. */
-smelt_dtype sm_reduce_part_dtype(const sm_reduce_task *task, sm_part_field field);
+/* Of an sm_part_field; DTYPE_NONE if the task's parts do not have it. */
+smelt_dtype sm_reduce_part_dtype(const sm_reduce_task *task, int field);
 
 typedef struct sm_reduce_extents {
   int64_t outer, reduced, inner;
