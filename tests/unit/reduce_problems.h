@@ -272,16 +272,8 @@ static inline double model_result(const problem *p, int t, const double *x, int6
   return (double)model_float(name, narrow, n);
 }
 
-/* Not by a tree: in two passes. */
-static inline double model_centered(sm_reduction r, const double *x, int64_t n) {
-  double mean = 0, squares = 0;
-  for (int64_t i = 0; i < n; i++) mean += x[i] / (double)n;
-  for (int64_t i = 0; i < n; i++) squares += (x[i] - mean) * (x[i] - mean);
-  return r == SM_REDUCTION_VARIANCE ? squares / (double)n : squares;
-}
-
 static inline void check_centered(const problem *p, int t, double actual, const double *x) {
-  double expected = model_centered(p->tasks[t].reduction, x, p->extents.reduced);
+  double expected = model_centered(p->tasks[t].reduction == SM_REDUCTION_VARIANCE, x, p->extents.reduced);
   if (p->doubles) expected *= 2;
   CHECK(isnan(expected) ? isnan(actual)
                         : fabs(actual - expected) <= (p->dtype == SMELT_F64 ? 1e-13 : 1e-5) * expected);

@@ -40,6 +40,8 @@ TEST(centered) {
   }
   problem p = centered_tasks(SMELT_F32, 1, 100001, 1);
   check_problem(&p);
+  p = centered_tasks(SMELT_F32, 3000, 31, 1); /* some with an infinity in their last lane */
+  check_problem(&p);
   p = centered_tasks(SMELT_F32, 2, 300, 1500);
   check_problem(&p);
 }

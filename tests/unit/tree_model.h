@@ -48,6 +48,14 @@ static int64_t power_below(int64_t n) {
 DEFINE_TREE(float)
 DEFINE_TREE(double)
 
+/* The sum of squares of what elements differ from their mean, or their mean; by no tree, in two passes. */
+static inline double model_centered(bool averages, const double *x, int64_t n) {
+  double mean = 0, squares = 0;
+  for (int64_t i = 0; i < n; i++) mean += x[i] / (double)n;
+  for (int64_t i = 0; i < n; i++) squares += (x[i] - mean) * (x[i] - mean);
+  return averages ? squares / (double)n : squares;
+}
+
 /* A NaN is better than anything else, the first one wins. */
 static bool model_better(double a, double best, bool largest) {
   if (isnan(best)) return false;
