@@ -3,7 +3,10 @@
  * Reduce: reductions of equal operand shapes over the same axes, with elementwise work on
  * their elements before and on their results behind them, also with elements that an index
  * selects for a result. ReduceBroadcasted: the same, and
- * elements that need what others have been reduced to, as in softmax and normalizations. */
+ * elements that need what others have been reduced to, as in softmax and normalizations.
+ *
+ * In fast mode the latter may have a second trace of fewer passes (core/reduction.h). Which of the two
+ * runs is a matter of sizes, and so of each launch. */
 #include <string.h>
 
 #include "base/error.h"

@@ -11,10 +11,10 @@
 
 #include "launch/reduce_parts.h"
 
-static int32_t constant_like(const sm_reduce_state *s, int32_t value, double number_of_all) {
+static int32_t constant_like(const sm_reduce_state *s, int32_t value, double x) {
   smelt_dtype dtype = sm_reduce_type_of(s, value).dtype;
-  sm_word word = {.F64 = number_of_all};
-  if (dtype == SMELT_F32) word = (sm_word){.F32 = (float)number_of_all};
+  sm_word word = {.F64 = x};
+  if (dtype == SMELT_F32) word = (sm_word){.F32 = (float)x};
   return constant(s, dtype, word, sm_reduce_type_of(s, value).width);
 }
 

@@ -13,6 +13,8 @@ enum {
   MANY_ELEMENTS = 1 << 16, /* worth a second stage */
   MAX_KEEP = 8192,         /* elements of a row in scratch memory: of f32 some in the first-level cache */
   MAX_RESIDENT = 1 << 17,  /* elements of a row that stay in half a second-level cache */
+  LONG_ROW = 1 << 18,      /* elements of which little is left in such a cache */
+  MANY_BETWEEN = 1 << 20,  /* elements that a processor's share of all caches does not hold */
   ACROSS = 768,            /* elements of rows taken across: less than a page of each array in use */
   BAND = 1024,             /* elements of a band: those that the processor works on at once, and some more */
   SHORT_ROW = 32,          /* elements, of which loading each alone takes no longer */
@@ -331,10 +333,16 @@ bool sm_reduce_wants_stages(const sm_reduce_extents *extents, int passes, const 
          extents->outer * extents->reduced * extents->inner > MANY_ELEMENTS;
 }
 
+/* Elements of an item between passes, or of all items where stages are passes. */
+static int64_t count_between(const sm_reduce_form *form, const sm_reduce_extents *extents) {
+  if (form->stage != SM_REDUCE_WHOLE) return extents->outer * extents->reduced * extents->inner;
+  bool narrow = form->columns && extents->inner < form->strip;
+  return extents->reduced * (narrow ? extents->inner : form->strip);
+}
+
 bool sm_reduce_rereads(const sm_reduce_form *form, const sm_reduce_extents *extents) {
-  int64_t columns = extents->outer * extents->inner;
-  if (form->stage == SM_REDUCE_WHOLE && columns > form->strip) columns = form->strip;
-  return form->passes > 1 && columns * extents->reduced > MAX_RESIDENT;
+  bool row = form->stage == SM_REDUCE_WHOLE && !form->columns;
+  return form->passes > 1 && count_between(form, extents) > (row ? LONG_ROW : MANY_BETWEEN);
 }
 
 int64_t sm_reduce_partials(const sm_reduce_form *form, const sm_reduce_extents *extents) {

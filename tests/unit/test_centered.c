@@ -67,7 +67,7 @@ static smelt_tensor *filled(smelt_context *ctx, smelt_dtype dtype, int rank, con
 
 /* --- How exact they are -------------------------------------------------------------------------- */
 
-enum { RANK = 3, MOST = 5000 };
+enum { RANK = 3, MOST = 5000, LONG = 1100007, ROWS = 11000, COLUMNS = 101 };
 
 /* A variance over axis 1 of [outer, n, inner]. */
 typedef struct problem {
@@ -146,33 +146,32 @@ static void check_exactness(const problem *p, data_fn *f) {
 
 TEST(everything) {
   for (int k = 0; k < KINDS; k++) {
-    check_exactness(&(problem){{1, 300007, 1}, SMELT_F32, 0}, kinds[k]);
-    check_exactness(&(problem){{1, 1 << 20, 1}, SMELT_F32, 1}, kinds[k]);
-    check_exactness(&(problem){{1, 200003, 1}, SMELT_F64, 2.5}, kinds[k]);
+    check_exactness(&(problem){{1, LONG, 1}, SMELT_F32, 0}, kinds[k]);
+    check_exactness(&(problem){{1, (1 << 20) + 256, 1}, SMELT_F32, 1}, kinds[k]);
+    check_exactness(&(problem){{1, LONG, 1}, SMELT_F64, 2.5}, kinds[k]);
   }
 }
 
 TEST(long_rows) {
   for (int k = 0; k < KINDS; k++) {
-    check_exactness(&(problem){{3, 131072 + 256, 1}, SMELT_F32, 0}, kinds[k]);
+    check_exactness(&(problem){{3, 400128, 1}, SMELT_F32, 0}, kinds[k]);
+    check_exactness(&(problem){{2, 600077, 1}, k % 2 ? SMELT_F64 : SMELT_F32, 1}, kinds[k]);
   }
-  check_exactness(&(problem){{65, 131072 + 77, 1}, SMELT_F32, 1}, far_away);
 }
 
 TEST(columns) {
   for (int k = 0; k < KINDS; k++) {
-    check_exactness(&(problem){{1, 2000, 1031}, SMELT_F32, 0}, kinds[k]);
-    check_exactness(&(problem){{2, 3333, 129}, SMELT_F32, 0}, kinds[k]);
-    check_exactness(&(problem){{1, 70001, 3}, SMELT_F64, 1}, kinds[k]);
+    check_exactness(&(problem){{1, 2500, 1031}, SMELT_F32, 0}, kinds[k]);
+    check_exactness(&(problem){{2, 9001, 129}, SMELT_F32, 0}, kinds[k]);
+    check_exactness(&(problem){{1, 400001, 3}, SMELT_F64, 1}, kinds[k]);
   }
-  check_exactness(&(problem){{65, 2100, 64}, SMELT_F32, 0}, first_one_is_off);
 }
 
 TEST(halves) {
-  const problem problems[] = {{{1, 300007, 1}, SMELT_F16, 0},
-                              {{1, 300007, 1}, SMELT_BF16, 0},
-                              {{1, 2000, 1031}, SMELT_F16, 1},
-                              {{1, 2000, 1031}, SMELT_BF16, 1}};
+  const problem problems[] = {{{1, LONG, 1}, SMELT_F16, 0},
+                              {{1, LONG, 1}, SMELT_BF16, 0},
+                              {{1, 2500, 1031}, SMELT_F16, 1},
+                              {{1, 2500, 1031}, SMELT_BF16, 1}};
   for (int i = 0; i < 4; i++) {
     check_exactness(&problems[i], around_zero);
     check_exactness(&problems[i], first_one_is_off);
@@ -181,14 +180,12 @@ TEST(halves) {
 
 TEST(interpreted) {
   CHECK_I64(setenv("SMELT_LLVM", "0", 1), 0);
-  check_exactness(&(problem){{1, 300007, 1}, SMELT_F32, 0}, far_away);
-  check_exactness(&(problem){{2, 3333, 129}, SMELT_F32, 0}, first_one_is_off);
+  check_exactness(&(problem){{1, LONG, 1}, SMELT_F32, 0}, far_away);
+  check_exactness(&(problem){{2, 9001, 129}, SMELT_F32, 0}, first_one_is_off);
   CHECK_I64(unsetenv("SMELT_LLVM"), 0);
 }
 
 /* --- Programs: results do not depend on the mode, or by a few roundings --------------------------- */
-
-enum { LONG = 300007, ROWS = 3000, COLUMNS = 101 };
 
 static smelt_tensor *square_of_difference(smelt_tensor *a, smelt_tensor *b) {
   smelt_tensor *d = smelt_subtract(a, b);
@@ -324,10 +321,10 @@ static void check_like_usual(const problem *p, data_fn *f) {
 
 TEST(infinities_and_nans) {
   const double values[] = {INFINITY, -INFINITY, NAN};
-  const int64_t places[] = {0, 5, 256, 1000, 131079, 131300, 300000, 300006};
-  for (int i = 0; i < 24; i++) {
+  const int64_t places[] = {0, 5, 256, 131079, 1000000, LONG - 8, LONG - 1};
+  for (int i = 0; i < 7; i++) {
     odd_value = values[i % 3];
-    odd_place = places[i / 3];
+    odd_place = places[i];
     check_like_usual(&(problem){{1, LONG, 1}, SMELT_F32, 0}, with_odd);
     check_like_usual(&(problem){{1, ROWS, COLUMNS}, SMELT_F32, 0}, with_odd);
   }
@@ -337,7 +334,9 @@ TEST(infinities_and_nans) {
 TEST(squares_that_overflow) {
   odd_value = 0;
   odd_place = 0;
-  for (odd_scale = 1e18; odd_scale < 1e26; odd_scale *= 1000) {
+  const double scales[] = {1e18, 1e21, 1e24};
+  for (int i = 0; i < 3; i++) {
+    odd_scale = scales[i];
     check_like_usual(&(problem){{1, LONG, 1}, SMELT_F32, 0}, with_odd);
     check_like_usual(&(problem){{1, ROWS, COLUMNS}, SMELT_F32, 0}, with_odd);
   }
