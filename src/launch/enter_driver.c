@@ -17,13 +17,14 @@ static const sm_prepared_launch *chain(sm_prepared_launch *all, size_t n) {
   return first;
 }
 
-static sm_launch_report report_of(const char *fuser, const sm_prepared_launch *all, size_t n) {
-  const sm_prepared_launch *named = NULL;
+static sm_launch_report report_of(const char *fuser, const sm_prepared_launch *first,
+                                  const sm_prepared_launch *all, size_t n) {
+  const sm_prepared_launch *named = first;
   sm_launch_report report = {.fuser = fuser};
   for (size_t i = 0; i < n; i++) {
     const sm_prepared_launch *p = &all[i];
     if (!p->kernel) continue;
-    if (!named || (named->helps && !p->helps)) named = p;
+    if (named->helps && !p->helps) named = p;
     report.read += p->read;
     report.written += p->written;
     report.in_place += p->in_place;
@@ -39,7 +40,7 @@ smelt_status sm_enter_driver(const sm_launch_env *env, const char *fuser, sm_pre
   sm_device *device = env->device;
   const sm_prepared_launch *first = chain(all, n);
   if (!first) return SMELT_OK;
-  sm_launch_report report = report_of(fuser, all, n);
+  sm_launch_report report = report_of(fuser, first, all, n);
   sm_report_launch(env->log, device->allocator, env->counters, &report);
   if (!env->note && !env->log->timeline)
     return sm_call_launch(device, first->kernel->kernel, &first->launch, err);
