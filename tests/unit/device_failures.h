@@ -78,6 +78,18 @@ static inline void check_work_fails(const char *device, const failure *f) {
   close_context(ctx);
 }
 
+/* While what was queued is waited for. */
+static inline void check_waiting_fails(const char *device, const failure *f) {
+  smelt_error err = {0};
+  smelt_context *ctx = open_device(device);
+  fail_at(f->call);
+  CHECK_STATUS(smelt_sync(ctx, &err), f->status);
+  CHECK_CONTAINS(err.text, f->text);
+  fail_at(NULL);
+  check_works(ctx);
+  close_context(ctx);
+}
+
 /* Once, so that the driver's second attempt succeeds. */
 static inline void check_work_succeeds(const char *device, const char *call) {
   smelt_context *ctx = open_device(device);

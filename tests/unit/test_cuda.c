@@ -178,14 +178,8 @@ TEST(memory_that_is_lacking_once) {
 
 TEST(waiting_that_fails) {
   simulate();
-  smelt_error err = {0};
-  smelt_context *ctx = open_device("cuda");
-  fail_at("cuStreamSynchronize=719");
-  CHECK_STATUS(smelt_sync(ctx, &err), SMELT_ERR_LAUNCH);
-  CHECK_CONTAINS(err.text, "cuStreamSynchronize: CUDA_ERROR_LAUNCH_FAILED (719)");
-  fail_at(NULL);
-  check_works(ctx);
-  close_context(ctx);
+  check_waiting_fails("cuda", &(failure){"cuStreamSynchronize=719", SMELT_ERR_LAUNCH,
+                                         "cuStreamSynchronize: CUDA_ERROR_LAUNCH_FAILED (719)"});
 }
 
 /* --- Launches ---------------------------------------------------------------------------------------- */

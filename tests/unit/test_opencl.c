@@ -250,14 +250,8 @@ TEST(launch_that_fails_once) {
 
 TEST(waiting_that_fails) {
   use_failing_library();
-  smelt_error err = {0};
-  smelt_context *ctx = open_device("opencl");
-  fail_at("clFinish=-36");
-  CHECK_STATUS(smelt_sync(ctx, &err), SMELT_ERR_LAUNCH);
-  CHECK_CONTAINS(err.text, "clFinish: CL_INVALID_COMMAND_QUEUE (-36)");
-  fail_at(NULL);
-  check_works(ctx);
-  close_context(ctx);
+  check_waiting_fails(
+      "opencl", &(failure){"clFinish=-36", SMELT_ERR_LAUNCH, "clFinish: CL_INVALID_COMMAND_QUEUE (-36)"});
 }
 
 /* --- The process ---------------------------------------------------------------------------------- */
