@@ -5,7 +5,8 @@
  * crash is one failure; a failed CHECK prints both values and ends the case.
  * The last line printed is "N passed, N failed" (", N skipped" if any).
  *
- * Arguments: --list, --no-fork (for debuggers), and names to run only those. */
+ * Arguments: --list, --no-fork (for debuggers), and names to run only those. A case that takes
+ * longer than SMELT_TEST_SECONDS (120) has failed. */
 #ifndef TESTS_HARNESS_H
 #define TESTS_HARNESS_H
 

@@ -31,6 +31,10 @@ static inline smelt_context *open_device(const char *device) {
   return open_context_with(&desc);
 }
 
+/* How often something is tried for which kernels are compiled: less on a device that SMELT_DEVICE names,
+ * whose compiler may take a second for each. */
+static inline int tries(int usual, int few) { return getenv("SMELT_DEVICE") ? few : usual; }
+
 static inline smelt_context *open_with_observer(const char *device, const smelt_observer *observer) {
   smelt_context_desc desc = SMELT_CONTEXT_DESC_INIT;
   desc.device = device;

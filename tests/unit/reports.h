@@ -2,7 +2,7 @@
  *
  * Public reports about other tensor libraries, tried on this one. Most are a small
  * program in the .smt form with the right result, run fused, unfused and interpreted on
- * the processor and by the reference; those that are *guarded* with buffers that end at a
+ * the processor, fused on another default device, and by the reference; those that are *guarded* with buffers that end at a
  * page that cannot be touched. The file defines _POSIX_C_SOURCE before. */
 #ifndef TESTS_REPORTS_H
 #define TESTS_REPORTS_H
@@ -36,7 +36,7 @@ static inline void run_one(const report *r, const char *device, bool no_fusion) 
 static inline void run_reports(const report *reports, size_t n) {
   for (size_t i = 0; i < n; i++) {
     run_one(&reports[i], "ref", false);
-    for (int way = 0; way < 4; way++) {
+    for (int way = 0; way < tries(4, 1); way++) {
       CHECK_I64(way & 2 ? setenv("SMELT_LLVM", "0", 1) : unsetenv("SMELT_LLVM"), 0);
       run_one(&reports[i], NULL, way & 1);
     }

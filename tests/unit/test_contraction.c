@@ -16,8 +16,7 @@ typedef struct setting {
 /* All there are, interpreted only where the device is `cpu`; the last one contracts. */
 static void in_every_setting(void (*test)(smelt_context *ctx, bool contracts)) {
   static const smelt_mode modes[] = {SMELT_MODE_STRICT, SMELT_MODE_DEFAULT, SMELT_MODE_FAST};
-  const int n = getenv("SMELT_DEVICE") ? 6 : 12;
-  for (int k = 0; k < n; k++) {
+  for (int k = 0; k < tries(12, 6); k++) {
     setting s = {modes[k % 3], k / 3 % 2 ? SMELT_OFF : SMELT_ON, k / 6};
     smelt_context_desc desc = SMELT_CONTEXT_DESC_INIT;
     desc.mode = s.mode;

@@ -364,7 +364,7 @@ TEST(chains_agree_with_the_model) { try_chains("ref", 4000); }
 /* Interpreted, where many kernels are not worth compiling. */
 TEST(chains_in_kernels) {
   CHECK_I64(setenv("SMELT_LLVM", "0", 1), 0);
-  try_chains(NULL, 4000);
+  try_chains(NULL, tries(4000, 100));
 }
 
 /* --- Indices of every dtype, broadcast ------------------------------------------------------------ */
