@@ -2,8 +2,8 @@
  *
  * Public reports about other tensor libraries, tried on this one. Most are a small
  * program in the .smt form with the right result, run fused, unfused and interpreted on
- * the processor, fused on another default device, and by the reference; those that are *guarded* with buffers that end at a
- * page that cannot be touched. The file defines _POSIX_C_SOURCE before. */
+ * the processor, fused on another default device, and by the reference; those that are *guarded* with buffers
+ * that end at a page that cannot be touched. The file defines _POSIX_C_SOURCE before. */
 #ifndef TESTS_REPORTS_H
 #define TESTS_REPORTS_H
 
