@@ -12,7 +12,7 @@
 
 /* Something other than a value, which has to be done. */
 static bool has_effect(const sm_kir_ins *ins) {
-  return ins->kind == SM_KIR_STORE || ins->kind == SM_KIR_FOR || ins->kind == SM_KIR_END ||
+  return sm_kir_stores(ins) || ins->kind == SM_KIR_FOR || ins->kind == SM_KIR_END ||
          ins->kind == SM_KIR_NEXT || ins->kind == SM_KIR_BARRIER;
 }
 
@@ -187,9 +187,11 @@ void sm_c_statement(sm_c_printer *p, int32_t i) {
       line(p, p->dialect->barrier);
       break;
     case SM_KIR_STORE:
+    case SM_KIR_STORE_FIRST:
       sm_c_store(p, i);
       break;
     case SM_KIR_LOAD:
+    case SM_KIR_LOAD_FIRST:
     case SM_KIR_GATHER:
       sm_c_load(p, i);
       break;

@@ -10,12 +10,22 @@
 
 /* --- Elements ------------------------------------------------------------------------- */
 
+static bool is_first(const sm_kir_ins *ins) {
+  return ins->kind == SM_KIR_LOAD_FIRST || ins->kind == SM_KIR_STORE_FIRST;
+}
+
+/* "l < v6", where only the first lanes are there. */
+static void add_lane_test(sm_c_printer *p, const sm_kir_ins *ins) {
+  sm_text_add(p->text, "l < ");
+  sm_c_value(p, ins->args[1]);
+}
+
 /* b2[v5], for lane l of a vector b2[v5 + l] or b2[v5 + l * v6]. */
 static void add_element(sm_c_printer *p, const sm_kir_ins *ins) {
   sm_text_addf(p->text, "b%u[", (unsigned)ins->buffer);
   sm_c_value(p, ins->args[0]);
   if (ins->type.width > 1 && ins->kind != SM_KIR_GATHER) sm_text_add(p->text, " + l");
-  if (ins->type.width > 1 && ins->kind != SM_KIR_GATHER && ins->args[1] != SM_KIR_NONE) {
+  if (ins->type.width > 1 && ins->kind != SM_KIR_GATHER && !is_first(ins) && ins->args[1] != SM_KIR_NONE) {
     sm_text_add(p->text, " * ");
     sm_c_value(p, ins->args[1]);
   }
@@ -24,14 +34,22 @@ static void add_element(sm_c_printer *p, const sm_kir_ins *ins) {
 
 static void load_elements(sm_c_printer *p, int32_t i) {
   const sm_kir_ins *ins = &p->kernel->ins.items[i];
+  bool is_bool = ins->type.dtype == SMELT_BOOL;
   sm_c_begin_value(p, i, true);
+  if (is_first(ins)) add_lane_test(p, ins);
+  if (is_first(ins)) sm_text_add(p->text, is_bool ? " && " : " ? ");
   add_element(p, ins);
-  sm_text_add(p->text, ins->type.dtype == SMELT_BOOL ? " != 0;\n" : ";\n");
+  sm_text_add(p->text, is_bool ? " != 0;\n" : is_first(ins) ? " : 0;\n" : ";\n");
 }
 
 static void store_elements(sm_c_printer *p, const sm_kir_ins *ins) {
   sm_c_indent(p);
   sm_c_lanes(p, ins->type.width);
+  if (is_first(ins)) {
+    sm_text_add(p->text, "if (");
+    add_lane_test(p, ins);
+    sm_text_add(p->text, ") ");
+  }
   add_element(p, ins);
   sm_text_add(p->text, " = ");
   sm_c_value(p, ins->args[2]);

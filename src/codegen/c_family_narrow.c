@@ -37,7 +37,8 @@ static bool is_exact(const sm_c_printer *p, const sm_kir_ins *ins) {
 /* Whether the instruction takes its argument number `a` modulo 2^32. */
 static bool takes_low(const sm_kir_ins *ins, int a, bool is_low) {
   bool place = (ins->kind == SM_KIR_LOAD || ins->kind == SM_KIR_STORE) && a < 2;
-  return place || (is_ring(ins) && is_low);
+  bool first = (ins->kind == SM_KIR_LOAD_FIRST || ins->kind == SM_KIR_STORE_FIRST) && a < 1;
+  return place || first || (is_ring(ins) && is_low);
 }
 
 void sm_c_find_narrow(sm_c_printer *p, bool *low) {

@@ -94,14 +94,8 @@ static LLVMValueRef emit_table(const sm_llvm_emitter *e, const sm_kir_ins *ins) 
 }
 
 static LLVMValueRef emit_iota(const sm_llvm_emitter *e, const sm_kir_ins *ins) {
-  LLVMValueRef lanes[UINT8_MAX + 1];
-  int width = ins->type.width;
-  LLVMTypeRef i64 = sm_llvm_bits(e, 64);
-  for (int lane = 0; lane < width; lane++)
-    lanes[lane] = e->llvm->LLVMConstInt(i64, (unsigned long long)lane, 0);
-  LLVMValueRef steps = width == 1 ? lanes[0] : e->llvm->LLVMConstVector(lanes, (unsigned)width);
-  LLVMValueRef base = sm_llvm_splat(e, e->values[ins->args[0]], width);
-  return e->llvm->LLVMBuildAdd(e->builder, base, steps, "");
+  LLVMValueRef base = sm_llvm_splat(e, e->values[ins->args[0]], ins->type.width);
+  return e->llvm->LLVMBuildAdd(e->builder, base, sm_llvm_lane_numbers(e, 64, ins->type.width), "");
 }
 
 /* --- The body --------------------------------------------------------------------------------------- */
@@ -133,6 +127,8 @@ static LLVMValueRef emit_value(const sm_llvm_emitter *e, const sm_kir_ins *ins) 
       return sm_llvm_kop(e, ins);
     case SM_KIR_LOAD:
       return sm_llvm_load(e, ins);
+    case SM_KIR_LOAD_FIRST:
+      return ins->type.width <= UINT8_MAX ? sm_llvm_load_first(e, ins) : NULL;
     case SM_KIR_GATHER:
       return sm_llvm_gather(e, ins);
     default:
@@ -247,6 +243,8 @@ static smelt_status emit_range(sm_llvm_emitter *e, regions *made, int32_t from, 
     sm_llvm_region region;
     if (ins->kind == SM_KIR_STORE) {
       sm_llvm_store(e, ins);
+    } else if (ins->kind == SM_KIR_STORE_FIRST) {
+      sm_llvm_store_first(e, ins);
     } else if (ins->kind == SM_KIR_PREFETCH) {
       sm_llvm_prefetch(e, ins);
     } else if (ins->kind == SM_KIR_FENCE) {

@@ -91,6 +91,9 @@ static inline LLVMValueRef sm_llvm_load_from(const sm_llvm_emitter *e, LLVMTypeR
   return value;
 }
 
+/* Those of all lanes, UINT8_MAX at most, as integers of so many bits. */
+LLVMValueRef sm_llvm_lane_numbers(const sm_llvm_emitter *e, unsigned bits, int width);
+
 /* The number of a lane, as instructions on vectors want it. */
 static inline LLVMValueRef sm_llvm_lane(const sm_llvm_emitter *e, int lane) {
   return e->llvm->LLVMConstInt(sm_llvm_bits(e, 32), (unsigned long long)lane, 0);
@@ -105,8 +108,10 @@ LLVMValueRef sm_llvm_from_memory(const sm_llvm_emitter *e, smelt_dtype dtype, in
 LLVMValueRef sm_llvm_local(const sm_llvm_emitter *e, const sm_kir_buffer *buffer);
 /* One instruction each. */
 LLVMValueRef sm_llvm_load(const sm_llvm_emitter *e, const sm_kir_ins *ins);
+LLVMValueRef sm_llvm_load_first(const sm_llvm_emitter *e, const sm_kir_ins *ins);
 LLVMValueRef sm_llvm_gather(const sm_llvm_emitter *e, const sm_kir_ins *ins);
 void sm_llvm_store(const sm_llvm_emitter *e, const sm_kir_ins *ins);
+void sm_llvm_store_first(const sm_llvm_emitter *e, const sm_kir_ins *ins);
 void sm_llvm_prefetch(const sm_llvm_emitter *e, const sm_kir_ins *ins);
 void sm_llvm_fence(const sm_llvm_emitter *e);
 

@@ -24,6 +24,19 @@ LLVMValueRef sm_llvm_local(const sm_llvm_emitter *e, const sm_kir_buffer *buffer
   return data;
 }
 
+LLVMValueRef sm_llvm_lane_numbers(const sm_llvm_emitter *e, unsigned bits, int width) {
+  LLVMValueRef lanes[UINT8_MAX + 1];
+  for (int lane = 0; lane < width; lane++)
+    lanes[lane] = e->llvm->LLVMConstInt(sm_llvm_bits(e, bits), (unsigned long long)lane, 0);
+  return width == 1 ? lanes[0] : e->llvm->LLVMConstVector(lanes, (unsigned)width);
+}
+
+/* Of the first lane. */
+static LLVMValueRef address_of(const sm_llvm_emitter *e, const sm_kir_ins *ins) {
+  LLVMTypeRef element = sm_llvm_memory_type(e, ins->type.dtype, 1);
+  return sm_llvm_element(e, element, e->data[ins->buffer], e->values[ins->args[0]]);
+}
+
 /* The address of lane `lane` of a strided access. */
 static LLVMValueRef lane_address(const sm_llvm_emitter *e, const sm_kir_ins *ins, LLVMTypeRef element,
                                  LLVMValueRef data, int lane) {
@@ -69,10 +82,8 @@ LLVMValueRef sm_llvm_load(const sm_llvm_emitter *e, const sm_kir_ins *ins) {
   smelt_dtype dtype = ins->type.dtype;
   int width = ins->type.width;
   if (ins->args[1] != SM_KIR_NONE && width > 1) return emit_strided_load(e, ins);
-  LLVMValueRef data = e->data[ins->buffer];
-  LLVMValueRef address = sm_llvm_element(e, sm_llvm_memory_type(e, dtype, 1), data, e->values[ins->args[0]]);
-  LLVMValueRef value =
-      sm_llvm_load_from(e, sm_llvm_memory_type(e, dtype, width), address, sm_dtype_info_of(dtype)->size);
+  LLVMTypeRef type = sm_llvm_memory_type(e, dtype, width);
+  LLVMValueRef value = sm_llvm_load_from(e, type, address_of(e, ins), sm_dtype_info_of(dtype)->size);
   return sm_llvm_from_memory(e, dtype, width, value);
 }
 
@@ -101,7 +112,7 @@ void sm_llvm_store(const sm_llvm_emitter *e, const sm_kir_ins *ins) {
   LLVMValueRef data = e->data[ins->buffer];
   LLVMValueRef value = to_memory(e, dtype, width, e->values[ins->args[2]]);
   if (ins->args[1] == SM_KIR_NONE || width == 1) {
-    LLVMValueRef address = sm_llvm_element(e, element, data, e->values[ins->args[0]]);
+    LLVMValueRef address = address_of(e, ins);
     if (ins->imm.streaming && width > 1) stream(e, value, address, size * (unsigned)width);
     else store(e, value, address, size);
     return;
@@ -111,6 +122,41 @@ void sm_llvm_store(const sm_llvm_emitter *e, const sm_kir_ins *ins) {
     store(e, one, lane_address(e, ins, element, data, lane), size);
   }
 }
+
+/* --- The first lanes ------------------------------------------------------------------------- */
+
+/* Which lanes those are. */
+static LLVMValueRef first_lanes(const sm_llvm_emitter *e, const sm_kir_ins *ins) {
+  enum { BITS = 32 };
+  int width = ins->type.width;
+  LLVMValueRef n = e->llvm->LLVMBuildTrunc(e->builder, e->values[ins->args[1]], sm_llvm_bits(e, BITS), "");
+  LLVMValueRef numbers = sm_llvm_lane_numbers(e, BITS, width);
+  return e->llvm->LLVMBuildICmp(e->builder, SM_LLVM_ULT, numbers, sm_llvm_splat(e, n, width), "");
+}
+
+/* The alignment that the intrinsics want to hear of. */
+static LLVMValueRef alignment_of(const sm_llvm_emitter *e, const sm_kir_ins *ins) {
+  return sm_llvm_lane(e, (int)sm_dtype_info_of(ins->type.dtype)->size);
+}
+
+LLVMValueRef sm_llvm_load_first(const sm_llvm_emitter *e, const sm_kir_ins *ins) {
+  smelt_dtype dtype = ins->type.dtype;
+  LLVMTypeRef type = sm_llvm_memory_type(e, dtype, ins->type.width), types[] = {type, sm_llvm_pointer(e)};
+  LLVMValueRef args[] = {address_of(e, ins), alignment_of(e, ins), first_lanes(e, ins),
+                         e->llvm->LLVMConstNull(type)};
+  LLVMValueRef value = sm_llvm_intrinsic(e, "llvm.masked.load", types, 2, args, 4);
+  return sm_llvm_from_memory(e, dtype, ins->type.width, value);
+}
+
+void sm_llvm_store_first(const sm_llvm_emitter *e, const sm_kir_ins *ins) {
+  smelt_dtype dtype = ins->type.dtype;
+  LLVMTypeRef types[] = {sm_llvm_memory_type(e, dtype, ins->type.width), sm_llvm_pointer(e)};
+  LLVMValueRef value = to_memory(e, dtype, ins->type.width, e->values[ins->args[2]]);
+  LLVMValueRef args[] = {value, address_of(e, ins), alignment_of(e, ins), first_lanes(e, ins)};
+  sm_llvm_intrinsic(e, "llvm.masked.store", types, 2, args, 4);
+}
+
+/* --- Hints and order ---------------------------------------------------------------------------- */
 
 /* One hint for each line of memory. */
 void sm_llvm_prefetch(const sm_llvm_emitter *e, const sm_kir_ins *ins) {

@@ -39,14 +39,15 @@
  *  - single assignment: an argument is an earlier instruction that defines a
  *    value and whose region encloses the use;
  *  - the operands of a KOP have the widths of its result and the dtypes its
- *    table entry asks for; vectors come from SPLAT, IOTA, HALF, LOAD, GATHER, SHUFFLE
- *    or KOP;
+ *    table entry asks for; vectors come from SPLAT, IOTA, HALF, LOAD, LOAD_FIRST, GATHER,
+ *    SHUFFLE or KOP;
  *  - indices, sizes and loop bounds are i64 of width 1, but those of GATHER, a lane each;
  *  - buffers marked read-only are never stored to;
  *  - MEMBER, BARRIER, SHUFFLE and shared buffers are only in kernels with `threads`; the loops
  *    around a BARRIER or SHUFFLE have bounds that are the same for all threads: nothing in them comes from
  * MEMBER, a buffer or what a loop carries;
  *  - contiguous vectors of an *aligned* argument begin at multiples of their width;
+ *  - LOAD_FIRST and STORE_FIRST have from 0 to as many lanes as their vector;
  *  - local buffers come after the arguments; streaming stores are contiguous and
  *    go to arguments, and a kernel that has them ends with a FENCE;
  *  - FOR and END match;
@@ -91,6 +92,8 @@ typedef enum sm_kir_kind {
   SM_KIR_BARRIER,     /* all threads of the group are here; no value */
   SM_KIR_SHUFFLE,     /* args[0] of the thread whose number differs in the digit imm.index, a power of two
                          of which `threads` has an even multiple */
+  SM_KIR_LOAD_FIRST,  /* lane l is buffer[args[0] + l] if it is one of the first args[1], else 0 */
+  SM_KIR_STORE_FIRST, /* buffer[args[0] + l] = lane l of args[2] for the first args[1] lanes; no value */
   SM_KIR_KIND_COUNT
 } sm_kir_kind;
 
@@ -102,8 +105,8 @@ typedef struct sm_kir_type {
 typedef struct sm_kir_ins {
   uint8_t kind;     /* sm_kir_kind */
   uint8_t kop;      /* sm_kop, for KOP */
-  uint16_t buffer;  /* for LOAD, GATHER, STORE and PREFETCH */
-  sm_kir_type type; /* of the value; of the argument that is a value for STORE and NEXT */
+  uint16_t buffer;  /* for what accesses one */
+  sm_kir_type type; /* of the value; of the argument that is a value for STORE, STORE_FIRST and NEXT */
   int32_t args[SM_KIR_ARGS];
   union {
     sm_word constant;
@@ -164,8 +167,10 @@ int32_t sm_kir_half(sm_kir_kernel *k, int32_t vector, int which);
 /* Unused args are SM_KIR_NONE. `to` is read for CONVERT kops only. */
 int32_t sm_kir_kop(sm_kir_kernel *k, sm_kop kop, int32_t a, int32_t b, int32_t c, smelt_dtype to);
 int32_t sm_kir_load(sm_kir_kernel *k, int buffer, int32_t index, int32_t stride, int width);
+int32_t sm_kir_load_first(sm_kir_kernel *k, int buffer, int32_t index, int32_t lanes, int width);
 int32_t sm_kir_gather(sm_kir_kernel *k, int buffer, int32_t indices);
 void sm_kir_store(sm_kir_kernel *k, int buffer, int32_t index, int32_t stride, int32_t value);
+void sm_kir_store_first(sm_kir_kernel *k, int buffer, int32_t index, int32_t lanes, int32_t value);
 void sm_kir_stream(sm_kir_kernel *k, int buffer, int32_t index, int32_t value);
 void sm_kir_prefetch(sm_kir_kernel *k, int buffer, int32_t index, int width);
 void sm_kir_fence(sm_kir_kernel *k);
@@ -179,14 +184,17 @@ smelt_status sm_kir_built(const sm_kir_kernel *k, smelt_error *err);
 smelt_status sm_kir_finish(sm_kir_kernel *k, smelt_error *err);
 
 /* --- Reading ------------------------------------------------------------------ */
+static inline bool sm_kir_stores(const sm_kir_ins *ins) {
+  return ins->kind == SM_KIR_STORE || ins->kind == SM_KIR_STORE_FIRST;
+}
 static inline bool sm_kir_defines_value(const sm_kir_ins *ins) {
-  return ins->kind != SM_KIR_END && ins->kind != SM_KIR_NEXT && ins->kind != SM_KIR_STORE &&
+  return ins->kind != SM_KIR_END && ins->kind != SM_KIR_NEXT && !sm_kir_stores(ins) &&
          ins->kind != SM_KIR_PREFETCH && ins->kind != SM_KIR_FENCE && ins->kind != SM_KIR_BARRIER;
 }
 /* Whether it reads, writes or asks for elements of its buffer. */
 static inline bool sm_kir_accesses(const sm_kir_ins *ins) {
-  return ins->kind == SM_KIR_LOAD || ins->kind == SM_KIR_GATHER || ins->kind == SM_KIR_STORE ||
-         ins->kind == SM_KIR_PREFETCH;
+  return ins->kind == SM_KIR_LOAD || ins->kind == SM_KIR_LOAD_FIRST || ins->kind == SM_KIR_GATHER ||
+         sm_kir_stores(ins) || ins->kind == SM_KIR_PREFETCH;
 }
 /* How many values the FOR at `loop` carries: the instructions that follow it. */
 static inline int32_t sm_kir_carries(const sm_kir_kernel *k, int32_t loop) {

@@ -183,6 +183,13 @@ int32_t sm_kir_load(sm_kir_kernel *k, int buffer, int32_t index, int32_t stride,
   return add(k, ins);
 }
 
+int32_t sm_kir_load_first(sm_kir_kernel *k, int buffer, int32_t index, int32_t lanes, int width) {
+  sm_kir_type type = {buffer_dtype(k, buffer), width_of(width)};
+  sm_kir_ins ins = make(SM_KIR_LOAD_FIRST, type, index, lanes, SM_KIR_NONE);
+  ins.buffer = buffer_of(buffer);
+  return add(k, ins);
+}
+
 int32_t sm_kir_gather(sm_kir_kernel *k, int buffer, int32_t indices) {
   sm_kir_type type = {buffer_dtype(k, buffer), type_of(k, indices).width};
   sm_kir_ins ins = make(SM_KIR_GATHER, type, indices, SM_KIR_NONE, SM_KIR_NONE);
@@ -200,6 +207,12 @@ static void add_store(sm_kir_kernel *k, int buffer, int32_t index, int32_t strid
 
 void sm_kir_store(sm_kir_kernel *k, int buffer, int32_t index, int32_t stride, int32_t value) {
   add_store(k, buffer, index, stride, value, false);
+}
+
+void sm_kir_store_first(sm_kir_kernel *k, int buffer, int32_t index, int32_t lanes, int32_t value) {
+  sm_kir_ins ins = make(SM_KIR_STORE_FIRST, type_of(k, value), index, lanes, value);
+  ins.buffer = buffer_of(buffer);
+  (void)add(k, ins);
 }
 
 void sm_kir_stream(sm_kir_kernel *k, int buffer, int32_t index, int32_t value) {

@@ -15,7 +15,8 @@
  *   }
  *
  * Loops that carry values are shown in kir.h. `n` is a size, `s` a scalar, `b` a buffer; `b0[%4 * %9]` has
- * the stride %9 from lane to lane. Kernels that the verifier refuses can be printed too. */
+ * the stride %9 from lane to lane, of `b0[%4 first %9]` the first %9 lanes are there. Kernels that the
+ * verifier refuses can be printed too. */
 #include <inttypes.h>
 #include <math.h>
 
@@ -66,6 +67,12 @@ static void print_place(sm_text *text, const sm_kir_ins *ins) {
   sm_text_addf(text, " b%u[%%%" PRId32, (unsigned)ins->buffer, ins->args[0]);
   if (ins->args[1] != SM_KIR_NONE) sm_text_addf(text, " * %%%" PRId32, ins->args[1]);
   sm_text_add(text, "]");
+}
+
+/* " b0[%4 first %9]" */
+static void print_first(sm_text *text, const sm_kir_ins *ins) {
+  sm_text_addf(text, " b%u[%%%" PRId32 " first %%%" PRId32 "]", (unsigned)ins->buffer, ins->args[0],
+               ins->args[1]);
 }
 
 static void print_args(sm_text *text, const sm_kir_ins *ins) {
@@ -161,6 +168,16 @@ static void print_ins(sm_text *text, const sm_kir_ins *ins) {
       sm_text_add(text, "gather");
       print_type(text, ins->type);
       print_place(text, ins);
+      break;
+    case SM_KIR_LOAD_FIRST:
+      sm_text_add(text, "load");
+      print_type(text, ins->type);
+      print_first(text, ins);
+      break;
+    case SM_KIR_STORE_FIRST:
+      sm_text_add(text, "store");
+      print_first(text, ins);
+      sm_text_addf(text, " %%%" PRId32, ins->args[2]);
       break;
     case SM_KIR_STORE:
       sm_text_add(text, ins->imm.streaming ? "stream" : "store");

@@ -51,7 +51,7 @@ static void count_lanes(placement *p) {
 
 /* Others store before a BARRIER and a SHUFFLE, too, and read what is shuffled. */
 static bool lets_store(const sm_kir_ins *ins) {
-  return ins->kind == SM_KIR_STORE || ins->kind == SM_KIR_BARRIER || ins->kind == SM_KIR_SHUFFLE;
+  return sm_kir_stores(ins) || ins->kind == SM_KIR_BARRIER || ins->kind == SM_KIR_SHUFFLE;
 }
 
 /* From the end, so that the next one is known. */

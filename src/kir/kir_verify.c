@@ -187,6 +187,7 @@ static bool is_uniform(const verifier *v) {
   switch (v->ins->kind) {
     case SM_KIR_MEMBER:
     case SM_KIR_LOAD:
+    case SM_KIR_LOAD_FIRST:
     case SM_KIR_GATHER:
     case SM_KIR_CARRY:
     case SM_KIR_RESULT:
@@ -294,12 +295,24 @@ static smelt_status check_access(const verifier *v) {
   return v->ins->args[1] == SM_KIR_NONE ? SMELT_OK : check_arg(v, 1, i64_type);
 }
 
-static smelt_status check_store(const verifier *v) {
+/* Of a vector of which not all lanes exist. */
+static smelt_status check_first(const verifier *v) {
   SM_TRY(check_access(v));
+  if (v->ins->type.width > UINT8_MAX || v->ins->type.width == 1)
+    return fault(v, "its width is %u", (unsigned)v->ins->type.width);
+  return check_arg(v, 1, i64_type);
+}
+
+static smelt_status check_stored(const verifier *v) {
   if (!v->k->buffers.items[v->ins->buffer].written) {
     return fault(v, "buffer %u is read-only", (unsigned)v->ins->buffer);
   }
-  SM_TRY(check_arg(v, 2, v->ins->type));
+  return check_arg(v, 2, v->ins->type);
+}
+
+static smelt_status check_store(const verifier *v) {
+  SM_TRY(check_access(v));
+  SM_TRY(check_stored(v));
   bool contiguous_argument = v->ins->args[1] == SM_KIR_NONE && !v->k->buffers.items[v->ins->buffer].local;
   if (v->ins->imm.streaming && !contiguous_argument) return fault(v, "it cannot be a streaming store");
   return SMELT_OK;
@@ -367,8 +380,14 @@ static smelt_status check_ins(verifier *v) {
     case SM_KIR_GATHER:
       SM_TRY(check_gather(v));
       return check_unused(v, 1);
+    case SM_KIR_LOAD_FIRST:
+      SM_TRY(check_first(v));
+      return check_unused(v, 2);
     case SM_KIR_STORE:
       return check_store(v);
+    case SM_KIR_STORE_FIRST:
+      SM_TRY(check_first(v));
+      return check_stored(v);
     case SM_KIR_PREFETCH:
       SM_TRY(check_access(v));
       return check_unused(v, 1);

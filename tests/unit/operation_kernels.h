@@ -147,9 +147,16 @@ static inline void store_halves(sm_kir_kernel *k, int buffer, int32_t at, int32_
   sm_kir_store(k, buffer, behind, SM_KIR_NONE, sm_kir_half(k, vector, 0));
 }
 
+/* Two lanes of what is there as the first of three. */
+static inline void store_first_lanes(sm_kir_kernel *k, int buffer, int32_t at, int width) {
+  int32_t some = sm_kir_load_first(k, buffer, at, sm_kir_i64(k, 2), width);
+  int32_t doubled = sm_kir_kop(k, SM_KOP_ADD, some, some, SM_KIR_NONE, 0);
+  sm_kir_store_first(k, buffer, at, sm_kir_i64(k, 3), doubled);
+}
+
 /* Rows of `columns` (n0): out[r * columns + c] = table[c % 3] + scalar * in[r + c * stride], through a
  * local buffer; then the sums of all rounds before, carried, and two values that change places in
- * each. Halves of vectors change places too. */
+ * each. Halves of vectors change places too, and of some only the first lanes are there. */
 static inline void build_all_forms(sm_kir_kernel *k, int width) {
   smelt_error err;
   sm_kir_init(k, &sm_malloc_allocator);
@@ -184,6 +191,7 @@ static inline void build_all_forms(sm_kir_kernel *k, int width) {
   if (width > 1) {
     store_halves(k, 1, to, sm_kir_kop(k, SM_KOP_ADD, total, start, SM_KIR_NONE, 0), width);
     store_halves(k, 2, to, places, width);
+    store_first_lanes(k, 1, to, width);
   }
   sm_kir_next(k, sum, total);
   sm_kir_next(k, left, right);

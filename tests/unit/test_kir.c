@@ -336,6 +336,52 @@ TEST(gathers) {
   }
 }
 
+/* The first `lanes` of four elements of an array of 5 from `index` on, each doubled, to the same places of
+ * `out`. */
+static smelt_status try_first(int64_t index, int64_t lanes, float *out, smelt_error *err) {
+  float data[5] = {1, 2, 3, 4, 5};
+  const sm_kir_span spans[] = {SPAN(data), {out, 5 * sizeof *out}};
+  sm_kir_kernel k = start("some");
+  sm_kir_add_buffer(&k, SMELT_F32, false);
+  sm_kir_add_buffer(&k, SMELT_F32, true);
+  int32_t at = sm_kir_i64(&k, index), n = sm_kir_i64(&k, lanes);
+  int32_t value = sm_kir_load_first(&k, 0, at, n, 4);
+  sm_kir_store_first(&k, 1, at, n, sm_kir_kop(&k, SM_KOP_ADD, value, value, NONE, SMELT_F32));
+  finish(&k);
+  smelt_status status = sm_kir_eval(&k, &(sm_kir_call){.buffers = spans}, err);
+  sm_kir_free(&k);
+  return status;
+}
+
+TEST(first_lanes) {
+  smelt_error err;
+  float out[5] = {0};
+  CHECK_OK(try_first(3, 2, out, &err), err);
+  CHECK(out[2] == 0 && out[3] == 8 && out[4] == 10);
+  CHECK_OK(try_first(0, 4, out, &err), err);
+  CHECK(out[0] == 2 && out[2] == 6 && out[3] == 8);
+  CHECK_OK(try_first(INT64_MAX, 0, out, &err), err);
+  static const int64_t outside[][2] = {{2, 4}, {-1, 1}, {0, 5}, {0, -1}, {5, 1}, {INT64_MAX, 2}};
+  for (size_t i = 0; i < sizeof outside / sizeof outside[0]; i++) {
+    CHECK_STATUS(try_first(outside[i][0], outside[i][1], out, &err), SMELT_ERR_INTERNAL);
+    CHECK_CONTAINS(err.text, "of 4 elements of buffer 0 from");
+  }
+}
+
+/* Lanes that are not there are 0, whatever was there before. */
+TEST(lanes_that_are_not_there) {
+  int64_t data[] = {7, 8, 9}, out[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+  const sm_kir_span spans[] = {SPAN(data), SPAN(out)};
+  sm_kir_kernel k = start("rest");
+  sm_kir_add_buffer(&k, SMELT_I64, false);
+  sm_kir_add_buffer(&k, SMELT_I64, true);
+  int32_t zero = sm_kir_i64(&k, 0);
+  sm_kir_store(&k, 1, zero, NONE, sm_kir_load_first(&k, 0, zero, sm_kir_i64(&k, 3), 8));
+  run(&k, &(sm_kir_call){.buffers = spans});
+  for (int i = 0; i < 8; i++) CHECK_I64(out[i], i < 3 ? data[i] : 0);
+  sm_kir_free(&k);
+}
+
 /* The text of the error when 4 doubles are read from `index` on by `stride`. */
 static smelt_error load_error(sm_kir_span span, int64_t index, int64_t stride) {
   smelt_error err = {0};
@@ -553,7 +599,7 @@ TEST(refuses_bad_places) {
   CHECK_FAULT(I_LOAD, ins[I_LOAD].buffer = 2, "there is no buffer 2");
   CHECK_FAULT(I_STORE, ins[I_STORE].buffer = UINT16_MAX, "there is no buffer 65535");
   CHECK_FAULT(I_STORE, ins[I_STORE].buffer = 0, "buffer 0 is read-only");
-  CHECK_FAULT(I_LOAD, ins[I_LOAD].kind = SM_KIR_KIND_COUNT, "there is no kind 23");
+  CHECK_FAULT(I_LOAD, ins[I_LOAD].kind = SM_KIR_KIND_COUNT, "there is no kind 25");
 }
 
 TEST(refuses_bad_loops) {
@@ -601,6 +647,36 @@ TEST(refuses_bad_gathers) {
   CHECK_BUILDS_BADLY(k.ins.items[sm_kir_gather(&k, 0, I_BEGIN)].type.width = 4, "is i64x1, not i64x4");
   CHECK_BUILDS_BADLY(k.ins.items[sm_kir_gather(&k, 0, I_BEGIN)].args[1] = I_BEGIN,
                      "argument 1 is one too many");
+}
+
+TEST(refuses_bad_first_lanes) {
+  CHECK_BUILDS_BADLY(sm_kir_load_first(&k, 2, I_BEGIN, I_BEGIN, 4), "there is no buffer 2");
+  CHECK_BUILDS_BADLY(sm_kir_load_first(&k, 0, I_BEGIN, NONE, 4), "argument 1 is missing");
+  CHECK_BUILDS_BADLY(sm_kir_load_first(&k, 0, I_BEGIN, I_CONST, 4), "is f32x1, not i64x1");
+  CHECK_BUILDS_BADLY(sm_kir_load_first(&k, 0, I_BEGIN, I_BEGIN, 1), "its width is 1");
+  CHECK_BUILDS_BADLY(sm_kir_load_first(&k, 0, I_BEGIN, I_BEGIN, 256), "its width is 256");
+  CHECK_BUILDS_BADLY(sm_kir_store_first(&k, 0, I_BEGIN, I_BEGIN, sm_kir_splat(&k, I_CONST, 4)),
+                     "buffer 0 is read-only");
+  CHECK_BUILDS_BADLY(sm_kir_store_first(&k, 1, I_BEGIN, I_BEGIN, sm_kir_iota(&k, I_BEGIN, 4)),
+                     "its type is i64x4, not f32x4");
+}
+
+TEST(prints_first_lanes) {
+  sm_kir_kernel k = start("some");
+  sm_kir_add_buffer(&k, SMELT_F16, true);
+  int32_t two = sm_kir_i64(&k, 2);
+  sm_kir_store_first(&k, 0, two, two, sm_kir_load_first(&k, 0, two, two, 8));
+  sm_text text;
+  sm_text_init(&text, &sm_malloc_allocator);
+  sm_kir_print(&text, &k);
+  CHECK_STR(text.data,
+            "kernel some(b0 f16 written) {\n"
+            "  %0 = const i64 2\n"
+            "  %1 = load f16x8 b0[%0 first %0]\n"
+            "  store b0[%0 first %0] %1\n"
+            "}\n");
+  sm_text_free(&text);
+  sm_kir_free(&k);
 }
 
 TEST(prints_gathers) {
@@ -881,7 +957,8 @@ TEST_MAIN(CASE(main_loop_and_tail), CASE(strided_loads), CASE(strided_stores), C
           CASE(refuses_bad_halves), CASE(refuses_too_many_arguments), CASE(refuses_bad_operands),
           CASE(refuses_bad_types), CASE(refuses_bad_indices), CASE(prefetch_is_a_hint),
           CASE(refuses_bad_places), CASE(refuses_bad_loops), CASE(prints_gathers), CASE(refuses_bad_gathers),
-          CASE(refuses_bad_signatures), CASE(refuses_bad_calls_of_the_builder),
+          CASE(first_lanes), CASE(lanes_that_are_not_there), CASE(refuses_bad_first_lanes),
+          CASE(prints_first_lanes), CASE(refuses_bad_signatures), CASE(refuses_bad_calls_of_the_builder),
           CASE(agrees_with_the_table_of_kops), CASE(prints), CASE(prints_refused_kernels),
           CASE(prints_constants), CASE(constants_read_back), CASE(equal_kernels_hash_equal),
           CASE(changes_change_the_hash), CASE(memory_runs_out), CASE(builder_survives_failure))

@@ -307,6 +307,50 @@ TEST(gathers) {
   sm_llvm_close(&llvm);
 }
 
+/* The first elements of each vector, loaded and stored: as many as the size argument says. */
+static void build_first_lanes(sm_kir_kernel *k, smelt_dtype dtype) {
+  sm_kir_init(k, &sm_malloc_allocator);
+  sm_kir_add_buffer(k, dtype, false);
+  for (int i = 0; i < 2; i++) sm_kir_add_buffer(k, dtype, true);
+  int32_t lanes = sm_kir_size(k, sm_kir_add_size(k));
+  int32_t i = sm_kir_for(k, sm_kir_chunk_begin(k), sm_kir_chunk_end(k), WIDTH);
+  sm_kir_store(k, 1, i, SM_KIR_NONE, sm_kir_load_first(k, 0, i, lanes, WIDTH));
+  sm_kir_store_first(k, 2, i, lanes, sm_kir_load(k, 0, i, SM_KIR_NONE, WIDTH));
+  sm_kir_end(k);
+  finish(k);
+}
+
+static void check_first_lanes(const sm_code *code, smelt_dtype dtype, int64_t lanes) {
+  uint64_t a[WHOLE], zeros[WHOLE] = {0}, loaded[WHOLE], stored[WHOLE] = {0};
+  size_t size = smelt_dtype_size(dtype);
+  memset(a, 1, sizeof a);
+  memset(loaded, 7, sizeof loaded);
+  code->entry((void *[]){a, loaded, stored}, &lanes, NULL, 0, WHOLE);
+  for (size_t i = 0; i < WHOLE; i++) {
+    const uint64_t *expected = (int64_t)(i % WIDTH) < lanes ? a : zeros;
+    CHECK(memcmp((char *)loaded + i * size, expected, size) == 0);
+    CHECK(memcmp((char *)stored + i * size, expected, size) == 0);
+  }
+}
+
+TEST(first_lanes) {
+  sm_llvm llvm = open_llvm();
+  for (int dtype = 1; dtype < SM_DTYPE_LIMIT; dtype++) {
+    sm_kir_kernel k;
+    if (!sm_dtype_valid((smelt_dtype)dtype)) continue;
+    build_first_lanes(&k, (smelt_dtype)dtype);
+    for (int level = SM_CPU_BASELINE + 1; level < SM_CPU_LEVEL_COUNT; level++) {
+      sm_code code = {.base = NULL};
+      CHECK_STATUS(compile(&llvm, &k, (sm_cpu_level)level, &code), SMELT_OK);
+      for (int64_t lanes = 0; lanes <= WIDTH && code.entry; lanes++)
+        check_first_lanes(&code, (smelt_dtype)dtype, lanes);
+      sm_code_free(&code);
+    }
+    sm_kir_free(&k);
+  }
+  sm_llvm_close(&llvm);
+}
+
 /* Whether an instruction is there that has these bits under the mask. */
 static bool has_instruction(const sm_object *object, uint32_t mask, uint32_t bits) {
   for (size_t at = 0; at + sizeof bits <= object->size; at += sizeof bits) {
@@ -429,6 +473,6 @@ TEST(no_llvm) {
 }
 
 TEST_MAIN(CASE(operations_avx2), CASE(operations_avx512), CASE(operations_neon), CASE(remainders_of_any_size),
-          CASE(powers_of_integers), CASE(strides_locals_and_streams), CASE(gathers),
+          CASE(powers_of_integers), CASE(strides_locals_and_streams), CASE(gathers), CASE(first_lanes),
           CASE(fences_and_hints_of_aarch64), CASE(long_kernels_have_functions),
           CASE(long_kernels_have_the_same_bits), CASE(no_code_for_old_processors), CASE(no_llvm))
