@@ -45,7 +45,7 @@
  *  - buffers marked read-only are never stored to;
  *  - MEMBER, BARRIER, SHUFFLE and shared buffers are only in kernels with `threads`; the loops
  *    around a BARRIER or SHUFFLE have bounds that are the same for all threads: nothing in them comes from
- * MEMBER, a buffer or what a loop carries;
+ *    MEMBER, a buffer or what a loop carries;
  *  - contiguous vectors of an *aligned* argument begin at multiples of their width;
  *  - LOAD_FIRST and STORE_FIRST have from 0 to as many lanes as their vector;
  *  - local buffers come after the arguments; streaming stores are contiguous and

@@ -7,6 +7,7 @@ typedef struct strip {
   int32_t leaf, ones;     /* the leaf's number and the 1s at its end */
   int32_t row, rows;      /* of a lane: its first element, and how many it has */
   int32_t leaves;         /* in the end */
+  int32_t there;          /* of the columns at work; NONE: all */
 } strip;
 
 /* What is done to `width` columns, of which `place` is the first in the strip. */
@@ -22,20 +23,39 @@ static int32_t for_pieces(const sm_reduce_state *s, const strip *at, int32_t fro
   return to;
 }
 
-/* Pieces of some vectors, then of one, then single columns. */
-static void for_columns(const sm_reduce_state *s, const strip *at, columns_fn *f) {
+/* Pieces of some vectors, then of one. */
+static int32_t for_vectors(const sm_reduce_state *s, const strip *at, columns_fn *f) {
   const sm_reduce_form *form = s->form;
   int32_t from = for_pieces(s, at, number(s, 0), form->width, f);
-  if (form->whole_pieces) return;
-  if (form->vector < form->width && form->vector > 1) from = for_pieces(s, at, from, form->vector, f);
-  if (form->width > 1) (void)for_pieces(s, at, from, 1, f);
+  bool others = !form->whole_pieces && form->vector < form->width && form->vector > 1;
+  return others ? for_pieces(s, at, from, form->vector, f) : from;
+}
+
+/* What is left is a vector of which some columns are there. Of rows taken across, which are apart, single
+ * ones are. */
+static void for_columns(const sm_reduce_state *s, const strip *at, columns_fn *f) {
+  int32_t from = for_vectors(s, at, f);
+  if (s->form->whole_pieces || s->form->width == 1) return;
+  if (s->form->across) {
+    (void)for_pieces(s, at, from, 1, f);
+    return;
+  }
+  strip rest = *at;
+  rest.there = op2(s, SM_KOP_SUB, at->columns, from);
+  sm_begin_if_any(s, rest.there);
+  f(s, &rest, from, s->form->vector);
+  sm_kir_end(s->k);
+}
+
+static sm_reduce_columns columns_at(const sm_reduce_state *s, const strip *at, int32_t place, int width) {
+  return (sm_reduce_columns){op2(s, SM_KOP_ADD, at->first, place), place, width, at->there, SM_KIR_NONE};
 }
 
 static void add_lane(const sm_reduce_state *s, const strip *at, int32_t place, int width) {
   sm_part sets[SM_REDUCE_SETS];
   sm_reduce_no_sets(sets);
   for (int t = 0; t < s->n; t++) sm_reduce_begin_sets(s, t, width, sets);
-  sm_reduce_columns own = {op2(s, SM_KOP_ADD, at->first, place), place, width, SM_KIR_NONE};
+  sm_reduce_columns own = columns_at(s, at, place, width);
   sm_reduce_run_lanes(s, number(s, 0), at->rows, at->row, &own, sets);
   for (int t = 0; t < s->n; t++) {
     if (gives_index(s, t))
@@ -47,15 +67,16 @@ static void add_lane(const sm_reduce_state *s, const strip *at, int32_t place, i
 
 static void add_partial(const sm_reduce_state *s, const strip *at, int32_t place, int width) {
   sm_part parts[SM_REDUCE_TASKS];
-  int32_t from = sm_reduce_partial_position(s, at->leaf, op2(s, SM_KOP_ADD, at->first, place));
-  for (int t = 0; t < s->n; t++) parts[t] = sm_reduce_load_part(s, s->partial[t], from, width);
+  sm_reduce_columns own = columns_at(s, at, place, width);
+  sm_reduce_load_partials(s, at->leaf, &own, parts);
   sm_reduce_push_leaf(s, at->ones, place, width, parts);
 }
 
 static void finish_columns(const sm_reduce_state *s, const strip *at, int32_t place, int width) {
   sm_part parts[SM_REDUCE_TASKS];
   sm_reduce_collect(s, at->leaves, place, width, parts);
-  sm_reduce_finish(s, op2(s, SM_KOP_ADD, at->first, place), place, width, parts);
+  sm_reduce_columns own = columns_at(s, at, place, width);
+  sm_reduce_finish(s, &own, parts);
 }
 
 /* Lanes come in the order 0, 8, 4, 12, ... */
@@ -72,14 +93,14 @@ static void find_lane(const sm_reduce_state *s, strip *at) {
 }
 
 static strip open_strip(const sm_reduce_state *s, int32_t number_of_strip) {
-  strip at = {.first = op_number(s, SM_KOP_MUL, number_of_strip, s->form->strip)};
+  strip at = {.first = op_number(s, SM_KOP_MUL, number_of_strip, s->form->strip), .there = SM_KIR_NONE};
   at.columns = op_number(s, SM_KOP_MIN, op2(s, SM_KOP_SUB, s->inner, at.first), s->form->strip);
   return at;
 }
 
 static void visit_columns(const sm_reduce_state *s, const strip *at, int32_t place, int width) {
   int32_t none[1][SM_REDUCE_TASKS];
-  sm_reduce_columns own = {op2(s, SM_KOP_ADD, at->first, place), place, width, SM_KIR_NONE};
+  sm_reduce_columns own = columns_at(s, at, place, width);
   sm_reduce_get_elements(s, &at->row, 1, &own, none);
 }
 
@@ -91,7 +112,8 @@ static void visit_strip(const sm_reduce_state *s, strip at) {
 }
 
 static void resume_columns(const sm_reduce_state *s, const strip *at, int32_t place, int width) {
-  sm_reduce_resume(s, op2(s, SM_KOP_ADD, at->first, place), place, width);
+  sm_reduce_columns own = columns_at(s, at, place, width);
+  sm_reduce_resume(s, &own);
 }
 
 /* --- Rows taken across: a block, whose lanes are rows of the piece --------------------------- */
@@ -130,6 +152,7 @@ static void stage_piece(const sm_reduce_state *s, const sm_reduce_columns *own) 
                            .kept = SM_KIR_NONE,
                            .next_kept = SM_KIR_NONE,
                            .writes = SM_KIR_NONE,
+                           .there = SM_KIR_NONE,
                            .width = own->width,
                            .pass = s->pass};
   s->body->stage(s->body->user, s->k, &place);
@@ -152,7 +175,7 @@ static void fold_piece(const sm_reduce_state *s, int n, int32_t apart, int width
 static void reduce_piece(const sm_reduce_state *s, const strip *at, int32_t place, int width) {
   sm_part parts[SM_REDUCE_TASKS];
   int n = s->form->across, lanes = n < SM_TREE_LANES ? n : SM_TREE_LANES;
-  sm_reduce_columns own = {op2(s, SM_KOP_ADD, at->first, place), place, width, SM_KIR_NONE};
+  sm_reduce_columns own = columns_at(s, at, place, width);
   if (s->body->stage && s->pass == 0 && width > 1) stage_piece(s, &own);
   fill_piece(s, &own, 0, lanes);
   if (n > lanes) fill_piece(s, &own, lanes, n);
@@ -162,19 +185,24 @@ static void reduce_piece(const sm_reduce_state *s, const strip *at, int32_t plac
     lanes = half < lanes ? half : lanes;
   }
   for (int t = 0; t < s->n; t++) parts[t] = sm_reduce_load_part(s, s->slots[t], number(s, 0), width);
-  sm_reduce_finish(s, own.inner, place, width, parts);
+  sm_reduce_finish(s, &own, parts);
 }
 
 /* --- Strips ------------------------------------------------------------------------------------ */
 
-static void reduce_strip(const sm_reduce_state *s, strip at) {
+static void push_leaves(const sm_reduce_state *s, strip *at) {
   bool combines = s->form->stage == SM_REDUCE_COMBINE;
-  at.leaves = combines ? s->groups : op_number(s, SM_KOP_MUL, sm_reduce_count_leaves(s, 1), SM_TREE_LANES);
-  at.leaf = sm_kir_for(s->k, number(s, 0), at.leaves, 1);
-  at.ones = sm_reduce_ones_at_end(s, at.leaf);
-  if (!combines) find_lane(s, &at);
-  for_columns(s, &at, combines ? add_partial : add_lane);
+  at->leaves = combines ? s->groups : op_number(s, SM_KOP_MUL, sm_reduce_count_leaves(s, 1), SM_TREE_LANES);
+  at->leaf = sm_kir_for(s->k, number(s, 0), at->leaves, 1);
+  at->ones = sm_reduce_ones_at_end(s, at->leaf);
+  if (!combines) find_lane(s, at);
+  for_columns(s, at, combines ? add_partial : add_lane);
   sm_kir_end(s->k);
+}
+
+static void reduce_strip(const sm_reduce_state *s, strip at) {
+  if (s->form->wide) at.leaves = sm_reduce_run_sheets(s);
+  else push_leaves(s, &at);
   for_columns(s, &at, finish_columns);
 }
 
@@ -183,5 +211,6 @@ void sm_reduce_run_strip(const sm_reduce_state *s, int32_t number_of_strip) {
   if (s->form->stage == SM_REDUCE_PARTIAL && s->pass > 0) for_columns(s, &at, resume_columns);
   if (s->n && s->form->across) for_columns(s, &at, reduce_piece);
   else if (s->n) reduce_strip(s, at);
+  else if (s->form->wide) sm_reduce_visit_sheets(s);
   else visit_strip(s, at);
 }

@@ -17,9 +17,13 @@ enum {
   MANY_BETWEEN = 1 << 20,  /* elements that a processor's share of all caches does not hold */
   ACROSS = 768,            /* elements of rows taken across: less than a page of each array in use */
   BAND = 1024,             /* elements of a band: those that the processor works on at once, and some more */
-  SHORT_ROW = 32,          /* elements, of which loading each alone takes no longer */
-  MANY_ROWS = 64,          /* to fill vectors with */
-  AHEAD = 2048,            /* elements from those at work to those that are asked for */
+  FULL_ROW = SM_TREE_LANES - 1, /* elements of which a vector is full, or nearly so */
+  SHORT_ROW = 32,               /* elements with indices, of which loading each alone takes no longer */
+  FEW_COLUMNS = 64,             /* of a strip: pieces of rows that caches read as fast as whole ones */
+  FEW_ELEMENTS = 1 << 19,       /* those that second-level caches hold */
+  MANY_COLUMNS = 64,            /* of which the last vector is a small part */
+  MANY_ROWS = 64,               /* to fill vectors with */
+  AHEAD = 2048,                 /* elements from those at work to those that are asked for */
 };
 
 /* Of teams. A few hundred of them fill a large device, two of which then have a processor. */
@@ -63,6 +67,18 @@ static int part_bytes(const sm_reduce_task *tasks, int n_tasks) {
   return bytes;
 }
 
+static bool any_is_centered(const sm_reduce_task *tasks, int n_tasks) {
+  bool any = false;
+  for (int t = 0; t < n_tasks; t++) any = any || sm_reduction_is_centered(tasks[t].reduction);
+  return any;
+}
+
+static bool any_gives_index(const sm_reduce_task *tasks, int n_tasks) {
+  bool any = false;
+  for (int t = 0; t < n_tasks; t++) any = any || sm_reduction_gives_index(tasks[t].reduction);
+  return any;
+}
+
 /* Vectors of the widest elements that are combined. */
 static int choose_vector(const sm_reduce_task *tasks, int n_tasks, const sm_profile *profile) {
   int size = 1;
@@ -94,12 +110,14 @@ static bool fits(const sm_reduce_form *form, int strip, int bytes) {
   return (int64_t)(form->across ? form->width : strip) * form->levels * bytes <= SLOT_BYTES;
 }
 
-/* Powers of two. Where there are few columns or slots are large even vectors are cut. */
+/* Powers of two. Where there are few columns or slots are large even vectors are cut, down to one that all
+ * columns fit in. */
 static void choose_strip(sm_reduce_form *form, int bytes, int64_t inner, int most) {
   while (form->across && form->width > 1 && !fits(form, 0, bytes)) form->width /= 2;
   form->strip = most;
   while (form->strip > 1 && (form->strip / 2 >= inner || !fits(form, form->strip, bytes))) form->strip /= 2;
-  while (form->width > 1 && (form->width > form->strip || form->width > inner)) form->width /= 2;
+  while (form->width > form->vector && form->width > inner) form->width /= 2;
+  while (form->width > 1 && (form->width > form->strip || form->width / 2 >= inner)) form->width /= 2;
   if (form->vector > form->width) form->vector = form->width;
 }
 
@@ -112,8 +130,9 @@ static bool is_resident(const sm_reduce_form *form) {
  * share a kernel. */
 static int choose_keep(const sm_reduce_form *form, int64_t reduced) {
   int keep = SM_TREE_BLOCK;
-  if (!is_resident(form) || reduced > MAX_KEEP / form->strip) return 0;
-  while (keep < reduced * form->strip) keep *= 2;
+  int row = form->wide ? form->wide : form->strip;
+  if (!is_resident(form) || reduced > MAX_KEEP / row) return 0;
+  while (keep < reduced * row) keep *= 2;
   return keep;
 }
 
@@ -131,9 +150,32 @@ static int choose_side(const sm_reduce_form *form, int64_t reduced) {
   return side;
 }
 
-/* Columns of a strip: enough to read some pages of a row, few enough for their rows to stay. */
+/* Whether few columns are taken wide, if they are no whole vectors and parts are values alone. Of a form that
+ * is so far that of others. */
+static bool is_wide(const sm_reduce_form *form, const sm_reduce_task *tasks, int n_tasks,
+                    const sm_reduce_extents *extents) {
+  int64_t inner = extents->inner, columns = inner > SM_TREE_LANES ? 2 * inner : 2 * SM_TREE_LANES;
+  int64_t scratch = (columns * form->levels + SM_TREE_LANES * (inner + 1)) * part_bytes(tasks, n_tasks);
+  return extents->dense && form->stage != SM_REDUCE_COMBINE && inner < MANY_COLUMNS &&
+         inner % form->vector != 0 && !any_gives_index(tasks, n_tasks) && !any_is_centered(tasks, n_tasks) &&
+         scratch <= SLOT_BYTES;
+}
+
+/* One strip, of whole vectors. */
+static void choose_wide(sm_reduce_form *form, int64_t inner) {
+  form->wide = (int)inner;
+  if (form->vector > SM_TREE_LANES) form->vector = SM_TREE_LANES;
+  form->width = form->strip = form->vector;
+  while (form->strip < inner) form->strip *= 2;
+}
+
+/* Columns of a strip: enough to read some pages of a row, few enough for their rows to stay. Where all
+ * elements are in the caches anyway, so few that scratch memory holds them. */
 static int most_columns(const sm_reduce_form *form, const sm_reduce_extents *extents) {
   int most = MAX_STRIP;
+  bool in_caches = extents->outer * extents->reduced * extents->inner <= FEW_ELEMENTS;
+  bool keeps = is_resident(form) && in_caches && extents->reduced <= MAX_KEEP / FEW_COLUMNS;
+  while (keeps && most * extents->reduced > MAX_KEEP) most /= 2;
   while (extents->across && most > form->width && most * extents->reduced > ACROSS) most /= 2;
   return most;
 }
@@ -287,26 +329,23 @@ sm_reduce_form sm_reduce_choose(const sm_reduce_task *tasks, int n_tasks, int pa
   }
   form.vector = choose_vector(tasks, n_tasks, profile);
   form.width = (profile->chunked && !form.across ? VECTORS : 1) * form.vector;
-  /* Threads take a vector each. */
-  choose_strip(&form, part_bytes(tasks, n_tasks), extents->inner,
-               profile->chunked ? most_columns(&form, extents) : form.width);
+  if (profile->chunked && is_wide(&form, tasks, n_tasks, extents)) {
+    choose_wide(&form, extents->inner);
+  } else { /* Threads take a vector each. */
+    choose_strip(&form, part_bytes(tasks, n_tasks), extents->inner,
+                 profile->chunked ? most_columns(&form, extents) : form.width);
+  }
   form.whole_pieces = extents->inner % form.width == 0;
   form.keep = choose_keep(&form, extents->reduced);
   return form;
 }
 
-static bool any_gives_index(const sm_reduce_task *tasks, int n_tasks) {
-  bool any = false;
-  for (int t = 0; t < n_tasks; t++) any = any || sm_reduction_gives_index(tasks[t].reduction);
-  return any;
-}
-
 bool sm_reduce_wants_across(const sm_reduce_task *tasks, int n_tasks, const sm_reduce_extents *extents,
                             const sm_profile *profile) {
   if (extents->inner != 1 || extents->reduced == 0) return false;
-  if (extents->reduced < SM_TREE_LANES) return true;
-  bool fills_vectors = extents->reduced % SM_TREE_LANES == 0 && !any_gives_index(tasks, n_tasks);
-  return profile->chunked && !fills_vectors && extents->reduced <= SHORT_ROW && extents->outer >= MANY_ROWS;
+  if (extents->reduced < FULL_ROW) return true;
+  return profile->chunked && any_gives_index(tasks, n_tasks) && extents->reduced <= SHORT_ROW &&
+         extents->outer >= MANY_ROWS;
 }
 
 sm_reduce_extents sm_reduce_turned(const sm_reduce_extents *extents) {

@@ -50,8 +50,9 @@ sm_reduce_geometry sm_reduce_geometry_of(const sm_op *reduction, const sm_shape 
     }
   }
   g.begin[SM_REDUCE_AXES] = n;
-  g.extents =
-      (sm_reduce_extents){extent_of(&g, SM_OUTER), extent_of(&g, SM_REDUCED), extent_of(&g, SM_INNER), false};
+  g.extents = (sm_reduce_extents){.outer = extent_of(&g, SM_OUTER),
+                                  .reduced = extent_of(&g, SM_REDUCED),
+                                  .inner = extent_of(&g, SM_INNER)};
   return g;
 }
 

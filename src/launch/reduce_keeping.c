@@ -101,18 +101,12 @@ static int row_bytes(const finder *f, smelt_dtype dtype) {
   return f->form->keep * (int)smelt_dtype_size(dtype);
 }
 
-/* Whether the last vector of a row looks at elements again, so that loads of them come after stores. */
-static bool looks_again(const sm_reduce_form *form) {
-  return !form->columns && !form->threads && !form->whole_blocks;
-}
-
 /* One that is free in the value's first pass, else a new one. */
 static int find_row(finder *f, size_t i) {
   sm_reduce_keeping *k = f->keeping;
-  int again = looks_again(f->form);
   smelt_dtype dtype = f->block->steps.items[i].dtype;
   int row = 0;
-  while (row < k->rows && (k->dtypes[row] != dtype || f->free[row] + again > k->first_pass[i])) row++;
+  while (row < k->rows && (k->dtypes[row] != dtype || f->free[row] > k->first_pass[i])) row++;
   if (row == k->rows) k->dtypes[k->rows++] = dtype;
   f->free[row] = f->last_pass[i];
   return row;

@@ -95,8 +95,10 @@ static bool is_written(const sm_reduce_emitter *e, const sm_step *step) {
 static void emit_write(const sm_reduce_emitter *e, const sm_step *step) {
   bool elements = sm_emits_elements(e);
   int32_t buffer = (int32_t)e->trace->inputs.len + step->index, value = value_of(e, step->args[0]);
-  if (elements && e->form->streaming && e->at->width > 1)
+  if (elements && e->form->streaming && e->at->width > 1 && e->at->there == SM_KIR_NONE)
     sm_kir_stream(e->kernel, buffer, e->at->index, value);
+  else if (e->at->there != SM_KIR_NONE)
+    sm_kir_store_first(e->kernel, buffer, e->at->index, e->at->there, value);
   else sm_kir_store(e->kernel, buffer, e->at->index, e->at->step, value);
 }
 
@@ -200,11 +202,26 @@ static void emit_stage(void *user, sm_kir_kernel *k, const sm_reduce_place *at) 
   e->staging = false;
 }
 
+static void store_spread(const sm_reduce_emitter *e, const sm_spread_local *s, int32_t to) {
+  if (e->at->there != SM_KIR_NONE) sm_kir_store_first(e->kernel, s->memory, to, e->at->there, s->value);
+  else sm_kir_store(e->kernel, s->memory, to, SM_KIR_NONE, s->value);
+}
+
+/* Each row of a sheet needs it. */
+static void spread_over_sheet(const sm_reduce_emitter *e, const sm_spread_local *s) {
+  int32_t wide = sm_kir_i64(e->kernel, e->form->wide), end = sm_kir_i64(e->kernel, SM_TREE_LANES);
+  int32_t row = sm_kir_for(e->kernel, sm_kir_i64(e->kernel, 0), end, 1);
+  int32_t to = sm_emit_add(e, sm_emit_i64(e, SM_KOP_MUL, row, wide), e->at->column);
+  store_spread(e, s, to);
+  sm_kir_end(e->kernel);
+}
+
 static void spread(const sm_reduce_emitter *e, int32_t local) {
   sm_spread_local *s = &e->spread[local];
   s->value = value_of(e, local);
   s->lanes = SM_KIR_NONE;
-  if (spreads_by_memory(e)) sm_kir_store(e->kernel, s->memory, e->at->column, SM_KIR_NONE, s->value);
+  if (e->form->wide) spread_over_sheet(e, s);
+  else if (spreads_by_memory(e)) store_spread(e, s, e->at->column);
   else if (!e->form->threads) s->lanes = sm_kir_splat(e->kernel, s->value, SM_TREE_LANES);
 }
 
@@ -218,7 +235,7 @@ static void spread_all(const sm_reduce_emitter *e, int first, int last) {
 
 static bool begin_results(sm_reduce_emitter *e, const sm_reduce_place *at, const int32_t *values) {
   e->reduced = values;
-  e->lanes = SM_INNER;
+  e->lanes = sm_reduce_joins_rows(e->form) ? SM_OUTER : SM_INNER;
   return begin_block(e, SM_REDUCE_RESULTS, at);
 }
 
@@ -296,7 +313,8 @@ static void add_scratch(void *user, sm_kir_kernel *k) {
   }
   for (size_t i = 0; i < results->steps.len && spreads_by_memory(e); i++) {
     sm_spread_local *s = &e->spread[i];
-    if (s->used) s->memory = sm_kir_add_local(k, results->steps.items[i].dtype, (uint32_t)e->form->strip);
+    int n = e->form->wide ? sm_reduce_sheet(e->form) : e->form->strip;
+    if (s->used) s->memory = sm_kir_add_local(k, results->steps.items[i].dtype, (uint32_t)n);
   }
 }
 

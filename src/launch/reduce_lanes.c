@@ -13,12 +13,12 @@ static int32_t index_of(const sm_reduce_state *s, int32_t reduced, int32_t inner
 /* A row is kept as it is, behind those before it in its band, the rows of a strip one after another. Of a
  * team each thread keeps its own elements for itself, those of neighbouring threads side by side. */
 static void find_kept(const sm_reduce_state *s, const sm_reduce_columns *c, sm_reduce_place *at) {
-  int strip = s->form->strip, keep = s->form->keep;
+  int strip = s->form->strip, keep = s->form->keep, row = s->form->wide ? s->form->wide : strip;
   at->kept = at->reduced;
   at->next_kept = SM_KIR_NONE;
   if (!keep) return;
   if (sm_reduce_has_strips(s->form))
-    at->kept = op2(s, SM_KOP_ADD, op_number(s, SM_KOP_MUL, at->reduced, strip), c->place);
+    at->kept = op2(s, SM_KOP_ADD, op_number(s, SM_KOP_MUL, at->reduced, row), c->place);
   if (sm_reduce_has_bands(s->form))
     at->kept = op2(s, SM_KOP_ADD, op_number(s, SM_KOP_MUL, c->place, keep / strip), at->reduced);
   if (!s->form->threads) return;
@@ -37,6 +37,7 @@ static sm_reduce_place place_of_elements(const sm_reduce_state *s, int32_t reduc
                         .column = c->place,
                         .ahead = s->ahead,
                         .writes = SM_KIR_NONE,
+                        .there = c->there,
                         .width = c->width,
                         .pass = s->pass};
   find_kept(s, c, &at);
@@ -136,4 +137,33 @@ void sm_reduce_run_lanes(const sm_reduce_state *s, int32_t from, int32_t to, int
     from = whole;
   }
   sm_reduce_fill_lanes(s, &(sm_reduce_round){from, to, 1, 1, 1}, first, c, sets);
+}
+
+/* Which lanes are there, if the first `n` are. */
+static int32_t first_lanes(const sm_reduce_state *s, int32_t n, int width) {
+  return op2(s, SM_KOP_LT, sm_kir_iota(s->k, number(s, 0), width), splat(s, n, width));
+}
+
+void sm_reduce_add_rest(const sm_reduce_state *s, bool tree, int32_t first, const sm_reduce_columns *c,
+                        sm_part *lanes) {
+  sm_part carried[SM_REDUCE_TASKS];
+  int32_t values[1][SM_REDUCE_TASKS];
+  for (int t = 0; t < s->n; t++) {
+    if (needs_tree(s, t) == tree && is_centered(s, t))
+      lanes[t].count = sm_reduce_widen(s, lanes[t].count, lanes[t].value);
+  }
+  sm_begin_if_any(s, c->there);
+  sm_reduce_carry_parts(s, lanes, s->n, carried);
+  memcpy(lanes, carried, (size_t)s->n * sizeof *lanes);
+  int32_t there = first_lanes(s, c->there, c->width);
+  sm_reduce_get_elements(s, &first, 1, c, values);
+  for (int t = 0; t < s->n; t++) {
+    if (needs_tree(s, t) != tree) continue;
+    sm_part own = sm_part_of(values[0][t], SM_KIR_NONE);
+    if (gives_index(s, t)) own.index = sm_kir_iota(s->k, first, c->width);
+    if (is_centered(s, t)) own = sm_reduce_one_centered(s, values[0][t]);
+    own = sm_reduce_pick(s, there, own, sm_reduce_neutral(s, t, c->width));
+    lanes[t] = sm_reduce_combine(s, t, lanes[t], own);
+  }
+  sm_reduce_end_parts(s, carried, s->n, lanes);
 }

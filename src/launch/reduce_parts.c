@@ -83,7 +83,14 @@ sm_part sm_reduce_half(const sm_reduce_state *s, sm_part lanes, int which) {
 }
 
 sm_part sm_reduce_pick(const sm_reduce_state *s, int32_t condition, sm_part a, sm_part b) {
-  return sm_part_of(choose(s, condition, a.value, b.value), choose(s, condition, a.index, b.index));
+  sm_part p = sm_no_part;
+  for (int f = 0; f < SM_PART_FIELDS; f++) {
+    if (a.fields[f] == SM_KIR_NONE) continue;
+    int32_t own = sm_reduce_widen(s, a.fields[f], condition),
+            other = sm_reduce_widen(s, b.fields[f], condition);
+    p.fields[f] = choose(s, condition, own, other);
+  }
+  return p;
 }
 
 /* Of two that are equally good the one with the lower index. */
@@ -239,12 +246,23 @@ static int32_t result_place(const sm_reduce_state *s, const sm_reduce_place *at)
   return s->form->stage == SM_REDUCE_WHOLE ? at->column : at->index;
 }
 
+/* Columns of memory, local or between stages. */
+static int32_t load_columns(const sm_reduce_state *s, int buffer, int32_t at, int32_t there, int width) {
+  if (there == SM_KIR_NONE) return sm_kir_load(s->k, buffer, at, SM_KIR_NONE, width);
+  return sm_kir_load_first(s->k, buffer, at, there, width);
+}
+
+static void store_columns(const sm_reduce_state *s, int buffer, int32_t at, int32_t there, int32_t value) {
+  if (there == SM_KIR_NONE) sm_kir_store(s->k, buffer, at, SM_KIR_NONE, value);
+  else sm_kir_store_first(s->k, buffer, at, there, value);
+}
+
 /* Keeps a result, numbered among all tasks, for the passes after this one. */
 static void remember(const sm_reduce_state *s, int task, const sm_reduce_place *at, int32_t value) {
   s->memory->values[task] = value;
   if (!sm_stores_results(s) || s->pass + 1 == s->form->passes) return;
   sm_begin_writing(s);
-  sm_kir_store(s->k, s->memory->results[task], result_place(s, at), SM_KIR_NONE, value);
+  store_columns(s, s->memory->results[task], result_place(s, at), at->there, value);
   sm_end_writing(s);
 }
 
@@ -254,58 +272,81 @@ static int recall(const sm_reduce_state *s, const sm_reduce_place *at, int32_t *
   for (int task = 0; task < before; task++) {
     values[task] = s->memory->values[task];
     if (sm_stores_results(s))
-      values[task] = sm_kir_load(s->k, s->memory->results[task], result_place(s, at), SM_KIR_NONE, at->width);
+      values[task] = load_columns(s, s->memory->results[task], result_place(s, at), at->there, at->width);
   }
   return before;
 }
 
-static sm_reduce_place place_of_results(const sm_reduce_state *s, int32_t inner, int32_t place, int width) {
-  int32_t index = op2(s, SM_KOP_ADD, op2(s, SM_KOP_MUL, s->outer, s->inner), inner);
+static sm_reduce_place place_of_results(const sm_reduce_state *s, const sm_reduce_columns *c) {
+  int32_t index = op2(s, SM_KOP_ADD, op2(s, SM_KOP_MUL, s->outer, s->inner), c->inner);
   return (sm_reduce_place){.outer = s->outer,
                            .reduced = SM_KIR_NONE,
-                           .inner = inner,
+                           .inner = c->inner,
                            .index = index,
                            .step = SM_KIR_NONE,
-                           .column = place,
+                           .column = c->place,
                            .ahead = s->ahead,
                            .writes = s->form->threads ? s->writes : SM_KIR_NONE,
-                           .width = width,
+                           .there = c->there,
+                           .width = c->width,
                            .pass = s->pass};
 }
 
-/* `place` is that of the first column in its strip. */
-static void give_results(const sm_reduce_state *s, int32_t inner, int32_t place, int width,
-                         const sm_part *parts) {
+static void give_results(const sm_reduce_state *s, const sm_reduce_columns *c, const sm_part *parts) {
   int32_t values[SM_REDUCE_TASKS];
-  sm_reduce_place at = place_of_results(s, inner, place, width);
+  sm_reduce_place at = place_of_results(s, c);
   int before = recall(s, &at, values);
   for (int t = 0; t < s->n; t++) {
-    values[before + t] = result_of(s, t, parts[t], width);
+    values[before + t] = result_of(s, t, parts[t], c->width);
     remember(s, before + t, &at, values[before + t]);
   }
   s->body->results(s->body->user, s->k, &at, values);
 }
 
-void sm_reduce_resume(const sm_reduce_state *s, int32_t inner, int32_t place, int width) {
+void sm_reduce_resume(const sm_reduce_state *s, const sm_reduce_columns *c) {
   int32_t values[SM_REDUCE_TASKS];
-  sm_reduce_place at = place_of_results(s, inner, place, width);
+  sm_reduce_place at = place_of_results(s, c);
   (void)recall(s, &at, values);
   s->body->resume(s->body->user, s->k, &at, values);
 }
 
-int32_t sm_reduce_partial_position(const sm_reduce_state *s, int32_t group, int32_t column) {
+/* Where the part of a group is between the stages. */
+static int32_t partial_position(const sm_reduce_state *s, int32_t group, int32_t column) {
   int32_t row = op2(s, SM_KOP_ADD, op2(s, SM_KOP_MUL, s->outer, s->groups), group);
   return op2(s, SM_KOP_ADD, op2(s, SM_KOP_MUL, row, s->inner), column);
 }
 
-void sm_reduce_finish(const sm_reduce_state *s, int32_t inner, int32_t place, int width,
-                      const sm_part *parts) {
+void sm_reduce_load_partials(const sm_reduce_state *s, int32_t group, const sm_reduce_columns *c,
+                             sm_part *parts) {
+  int32_t from = partial_position(s, group, c->inner);
+  for (int t = 0; t < s->n; t++) {
+    sm_part_buffers b = s->partial[t];
+    parts[t] = sm_no_part;
+    for (int f = 0; f < SM_PART_COUNT; f++) {
+      if (b.fields[f] != SM_KIR_NONE)
+        parts[t].fields[f] = load_columns(s, b.fields[f], from, c->there, c->width);
+    }
+    if (b.count != SM_KIR_NONE) parts[t].count = sm_kir_load(s->k, b.count, from, SM_KIR_NONE, 1);
+  }
+}
+
+static void store_partials(const sm_reduce_state *s, const sm_reduce_columns *c, const sm_part *parts) {
+  int32_t to = partial_position(s, s->group, c->inner);
+  for (int t = 0; t < s->n; t++) {
+    for (int f = 0; f < SM_PART_FIELDS; f++) {
+      if (s->partial[t].fields[f] == SM_KIR_NONE) continue;
+      int32_t value = sm_reduce_widen(s, parts[t].fields[f], parts[t].value);
+      store_columns(s, s->partial[t].fields[f], to, c->there, value);
+    }
+  }
+}
+
+void sm_reduce_finish(const sm_reduce_state *s, const sm_reduce_columns *c, const sm_part *parts) {
   if (s->form->stage != SM_REDUCE_PARTIAL) {
-    give_results(s, inner, place, width, parts);
+    give_results(s, c, parts);
     return;
   }
-  int32_t to = sm_reduce_partial_position(s, s->group, inner);
   sm_begin_writing(s);
-  for (int t = 0; t < s->n; t++) sm_reduce_store_part(s, s->partial[t], to, parts[t]);
+  store_partials(s, c, parts);
   sm_end_writing(s);
 }

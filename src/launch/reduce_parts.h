@@ -57,10 +57,19 @@ typedef struct sm_reduce_state {
   int32_t writes;                        /* of teams: 1 in the thread that stores the item's result,
                                             0 in others */
   const sm_part_buffers *slots;          /* of the pass's tasks, local */
-  const sm_part_buffers *lanes;          /* local, of rows that are no whole blocks: for their end; of
-                                            teams shared: those of a round */
+  const sm_part_buffers *lanes;          /* of teams, shared: those of a round; of columns taken wide: those
+                                            of a block; of bands: the parts of their rows */
   const sm_part_buffers *partial;        /* between stages */
 } sm_reduce_state;
+
+/* Columns of an item, all of the same index along the outer axis: where the first one is
+ * along the inner axis, and in the strip. */
+typedef struct sm_reduce_columns {
+  int32_t inner, place;
+  int width;
+  int32_t there; /* how many of them there are; NONE: all. Of rows, elements of the vector. */
+  int32_t kept;  /* of teams that keep elements: where those of a place are, from what it says itself */
+} sm_reduce_columns;
 
 static inline int32_t number(const sm_reduce_state *s, int64_t value) { return sm_kir_i64(s->k, value); }
 
@@ -113,6 +122,11 @@ static inline int sm_slot_columns(const sm_reduce_form *form) {
   return form->columns ? form->strip * form->abreast : form->abreast;
 }
 
+/* A loop around what is done once, or not at all if there are none. */
+static inline void sm_begin_if_any(const sm_reduce_state *s, int32_t n) {
+  (void)sm_kir_for(s->k, number(s, 0), op_number(s, SM_KOP_MIN, n, 1), 1);
+}
+
 /* What one thread does of those that have the same parts: before it and behind it. */
 static inline void sm_begin_writing(const sm_reduce_state *s) {
   if (s->form->threads) (void)sm_kir_for(s->k, number(s, 0), s->writes, 1);
@@ -155,28 +169,19 @@ void sm_reduce_push_leaf(const sm_reduce_state *s, int32_t ones, int32_t column,
 /* All parts that are left after so many leaves, from the smallest to the largest. */
 void sm_reduce_collect(const sm_reduce_state *s, int32_t leaves, int32_t column, int width, sm_part *parts);
 
-/* Where the part of a group is between the stages. */
-int32_t sm_reduce_partial_position(const sm_reduce_state *s, int32_t group, int32_t column);
-/* What becomes of the parts of an item's columns: results, or parts between stages. `place` is
- * that of the first column in its strip. */
-void sm_reduce_finish(const sm_reduce_state *s, int32_t inner, int32_t place, int width,
-                      const sm_part *parts);
+/* The parts of a group, as they are between the stages. */
+void sm_reduce_load_partials(const sm_reduce_state *s, int32_t group, const sm_reduce_columns *c,
+                             sm_part *parts);
+/* What becomes of the parts of an item's columns: results, or parts between stages. */
+void sm_reduce_finish(const sm_reduce_state *s, const sm_reduce_columns *c, const sm_part *parts);
 /* Takes up what earlier stages have made. */
-void sm_reduce_resume(const sm_reduce_state *s, int32_t inner, int32_t place, int width);
+void sm_reduce_resume(const sm_reduce_state *s, const sm_reduce_columns *c);
 
 /* --- Elements (reduce_lanes.c) ---------------------------------------------------------------- */
 
 /* Of one stream in the code: more defeat the processor's prefetching. A team has nothing but
  * these on their way while it waits for memory. */
 enum { SM_REDUCE_LOADS = 4, SM_REDUCE_TEAM_LOADS = SM_REDUCE_PLACES };
-
-/* Columns of an item, all of the same index along the outer axis: where the first one is
- * along the inner axis, and in the strip. */
-typedef struct sm_reduce_columns {
-  int32_t inner, place;
-  int width;
-  int32_t kept; /* of teams that keep elements: where those of a place are, from what it says itself */
-} sm_reduce_columns;
 
 /* What a thread of a team keeps: from one element of the reduced axis to the next, those of all
  * threads between lanes. */
@@ -219,6 +224,11 @@ void sm_reduce_fill_lanes(const sm_reduce_state *s, const sm_reduce_round *r, in
 void sm_reduce_run_lanes(const sm_reduce_state *s, int32_t from, int32_t to, int32_t first,
                          const sm_reduce_columns *c, sm_part *sets);
 
+/* Adds the vector that the lanes, of rows or of sheets (reduce_wide.c), end with, whose first element is
+ * `first`, to those of all tasks that need the tree, or of all others. */
+void sm_reduce_add_rest(const sm_reduce_state *s, bool tree, int32_t first, const sm_reduce_columns *c,
+                        sm_part *lanes);
+
 /* --- Centered tasks (reduce_centered.c) ------------------------------------------------------- */
 
 /* While lanes are filled, `above` is the sum of what elements are above the first one, `value` that of
@@ -233,10 +243,19 @@ sm_part sm_reduce_close_centered(const sm_reduce_state *s, int t, sm_part lanes,
 sm_part sm_reduce_one_centered(const sm_reduce_state *s, int32_t value);
 sm_part sm_reduce_combine_centered(const sm_reduce_state *s, sm_part a, sm_part b);
 
+/* --- Columns taken wide (reduce_wide.c) --------------------------------------------------------- */
+
+/* The tasks' leaves; how many there are. */
+int32_t sm_reduce_run_sheets(const sm_reduce_state *s);
+/* A pass without tasks. */
+void sm_reduce_visit_sheets(const sm_reduce_state *s);
+
 /* --- Items ------------------------------------------------------------------------------------- */
 
 /* A pass over the item's row, or its strip. */
 void sm_reduce_run_row(const sm_reduce_state *s);
+/* What becomes of the rows of a band from the item's on, so many of a vector of them. */
+void sm_reduce_finish_rows(const sm_reduce_state *s, int32_t there);
 void sm_reduce_run_strip(const sm_reduce_state *s, int32_t number_of_strip);
 /* Of a thread's lanes, by a team's threads that shuffle, the part of all their lanes. */
 sm_part sm_reduce_shuffle(const sm_reduce_state *s, int t, sm_part lanes);

@@ -7,10 +7,15 @@ static int32_t coordinate(const sm_reduce_emitter *e, int axis) {
   return coordinates[axis];
 }
 
+/* Whether lanes are rows of which each has a place of its own. */
+static bool is_split(const sm_reduce_emitter *e, int32_t input) {
+  return e->inputs[input].split.n > 0 && e->lanes == SM_OUTER && e->at->width > 1;
+}
+
 int32_t sm_reduce_place_of(const sm_reduce_emitter *e, int32_t input) {
   const sm_reduce_input *in = &e->inputs[input];
   int32_t place = in->first ? sm_emit_size(e, input, SM_REDUCE_INPUT_FIRST) : SM_KIR_NONE;
-  if (in->split.n) place = sm_emit_add(e, place, e->row_place[input]);
+  if (in->split.n && !is_split(e, input)) place = sm_emit_add(e, place, e->row_place[input]);
   for (int axis = 0; axis < SM_REDUCE_AXES; axis++) {
     if (in->strides[axis] == 0 || (!sm_emits_elements(e) && axis == SM_REDUCED)) continue;
     int32_t steps = coordinate(e, axis);
@@ -28,33 +33,22 @@ static int32_t step_of(const sm_reduce_emitter *e, int32_t input) {
   return sm_emit_size(e, input, e->lanes);
 }
 
-int32_t sm_reduce_read(const sm_reduce_emitter *e, int32_t input) {
-  int64_t stride = e->inputs[input].strides[e->lanes];
-  int32_t place = sm_reduce_place_of(e, input);
-  if (stride == 0 || e->at->width == 1)
-    return sm_emit_splat(e, sm_kir_load(e->kernel, input, place, SM_KIR_NONE, 1));
-  return sm_kir_load(e->kernel, input, place, step_of(e, input), e->at->width);
+/* The number of each lane, of those that are not there that of the last one. */
+static int32_t lane_numbers(const sm_reduce_emitter *e) {
+  int32_t lanes = sm_kir_iota(e->kernel, sm_kir_i64(e->kernel, 0), e->at->width);
+  if (e->at->there == SM_KIR_NONE) return lanes;
+  int32_t last = sm_emit_i64(e, SM_KOP_SUB, e->at->there, sm_kir_i64(e->kernel, 1));
+  return sm_emit_i64(e, SM_KOP_MIN, lanes, sm_emit_splat(e, last));
 }
 
-int32_t sm_reduce_select(const sm_reduce_emitter *e, int32_t input, int32_t chosen) {
-  int32_t stride = sm_emit_splat(e, sm_emit_size(e, input, SM_REDUCE_INPUT_PLACE_STRIDE));
-  int32_t place = sm_emit_splat(e, sm_reduce_place_of(e, input));
-  place = sm_emit_add(e, place, sm_emit_i64(e, SM_KOP_MUL, chosen, stride));
-  if (e->at->width == 1) return sm_kir_load(e->kernel, input, place, SM_KIR_NONE, 1);
-  if (e->inputs[input].strides[e->lanes] != 0) {
-    int32_t lanes = sm_kir_iota(e->kernel, sm_kir_i64(e->kernel, 0), e->at->width);
-    int32_t apart = sm_emit_splat(e, sm_emit_size(e, input, e->lanes));
-    place = sm_emit_add(e, place, sm_emit_i64(e, SM_KOP_MUL, lanes, apart));
-  }
-  return sm_kir_gather(e->kernel, input, place);
-}
-
-/* The number of the row has a digit for each part of the axis, from the fastest. */
-static int32_t split_place(const sm_reduce_emitter *e, int32_t input, int32_t row) {
+/* The number of a row has a digit for each part of the axis, from the fastest. `width` is the row's. */
+static int32_t split_place(const sm_reduce_emitter *e, int32_t input, int32_t row, int width) {
   int32_t place = SM_KIR_NONE;
   for (int part = e->inputs[input].split.n - 1; part >= 0; part--) {
     int at = SM_REDUCE_INPUT_SIZES + 2 * part;
     int32_t extent = sm_emit_size(e, input, at), stride = sm_emit_size(e, input, at + 1);
+    if (width > 1) extent = sm_kir_splat(e->kernel, extent, width);
+    if (width > 1) stride = sm_kir_splat(e->kernel, stride, width);
     int32_t digit = part ? sm_emit_i64(e, SM_KOP_FMOD, row, extent) : row;
     place = sm_emit_add(e, place, sm_emit_i64(e, SM_KOP_MUL, digit, stride));
     if (part) row = sm_emit_i64(e, SM_KOP_TRUNC_DIV, row, extent);
@@ -62,8 +56,51 @@ static int32_t split_place(const sm_reduce_emitter *e, int32_t input, int32_t ro
   return place;
 }
 
+/* Where the elements of all lanes are. */
+static int32_t lane_places(const sm_reduce_emitter *e, int32_t input) {
+  int32_t first = sm_emit_splat(e, sm_reduce_place_of(e, input)), lanes = lane_numbers(e);
+  if (is_split(e, input)) {
+    int32_t rows = sm_emit_add(e, sm_emit_splat(e, e->at->outer), lanes);
+    return sm_emit_add(e, first, split_place(e, input, rows, e->at->width));
+  }
+  if (e->inputs[input].strides[e->lanes] == 0) return first;
+  int32_t apart = sm_emit_splat(e, sm_emit_size(e, input, e->lanes));
+  return sm_emit_add(e, first, sm_emit_i64(e, SM_KOP_MUL, lanes, apart));
+}
+
+int32_t sm_reduce_read(const sm_reduce_emitter *e, int32_t input) {
+  int64_t stride = e->inputs[input].strides[e->lanes];
+  if (is_split(e, input)) return sm_kir_gather(e->kernel, input, lane_places(e, input));
+  int32_t place = sm_reduce_place_of(e, input);
+  if (stride == 0 || e->at->width == 1)
+    return sm_emit_splat(e, sm_kir_load(e->kernel, input, place, SM_KIR_NONE, 1));
+  int32_t step = step_of(e, input);
+  if (e->at->there == SM_KIR_NONE) return sm_kir_load(e->kernel, input, place, step, e->at->width);
+  if (step != SM_KIR_NONE) return sm_kir_gather(e->kernel, input, lane_places(e, input));
+  return sm_kir_load_first(e->kernel, input, place, e->at->there, e->at->width);
+}
+
+/* Lanes that are not there choose what is first. */
+static int32_t chosen_there(const sm_reduce_emitter *e, int32_t chosen) {
+  if (e->at->there == SM_KIR_NONE) return chosen;
+  int32_t none = sm_emit_splat(e, sm_kir_i64(e->kernel, 0));
+  int32_t lanes = sm_kir_iota(e->kernel, sm_kir_i64(e->kernel, 0), e->at->width);
+  int32_t there = sm_emit_i64(e, SM_KOP_LT, lanes, sm_emit_splat(e, e->at->there));
+  return sm_kir_kop(e->kernel, SM_KOP_SELECT, there, chosen, none, SMELT_I64);
+}
+
+int32_t sm_reduce_select(const sm_reduce_emitter *e, int32_t input, int32_t chosen) {
+  int32_t stride = sm_emit_splat(e, sm_emit_size(e, input, SM_REDUCE_INPUT_PLACE_STRIDE));
+  int32_t steps = sm_emit_i64(e, SM_KOP_MUL, chosen_there(e, chosen), stride);
+  if (e->at->width == 1) {
+    int32_t place = sm_emit_add(e, sm_reduce_place_of(e, input), steps);
+    return sm_kir_load(e->kernel, input, place, SM_KIR_NONE, 1);
+  }
+  return sm_kir_gather(e->kernel, input, sm_emit_add(e, lane_places(e, input), steps));
+}
+
 void sm_reduce_find_row_places(sm_reduce_emitter *e, int32_t outer) {
   for (size_t i = 0; i < e->trace->inputs.len; i++) {
-    if (e->inputs[i].split.n) e->row_place[i] = split_place(e, (int32_t)i, outer);
+    if (e->inputs[i].split.n) e->row_place[i] = split_place(e, (int32_t)i, outer, 1);
   }
 }

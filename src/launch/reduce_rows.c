@@ -3,9 +3,14 @@
 
 #include <string.h>
 
-/* As columns: one that is the inner axis; vectors lie along the reduced one. */
-static sm_reduce_columns the_row(const sm_reduce_state *s) {
-  return (sm_reduce_columns){number(s, 0), s->place, SM_TREE_LANES, SM_KIR_NONE};
+/* As columns: one that is the inner axis; vectors lie along the reduced one, of which so many lanes
+ * are there. */
+static sm_reduce_columns the_row(const sm_reduce_state *s, int32_t there) {
+  return (sm_reduce_columns){number(s, 0), s->place, SM_TREE_LANES, there, SM_KIR_NONE};
+}
+
+static sm_reduce_columns the_result(const sm_reduce_state *s) {
+  return (sm_reduce_columns){number(s, 0), s->place, 1, SM_KIR_NONE, SM_KIR_NONE};
 }
 
 /* The vectors of a leaf: of a block, or of blocks side by side. Numbers of elements in
@@ -14,7 +19,7 @@ static void fill_leaf(const sm_reduce_state *s, int32_t leaf, int32_t elements, 
   enum { VECTORS = SM_TREE_BLOCK / SM_TREE_LANES };
   int side = s->form->side;
   int32_t from = op_number(s, SM_KOP_MUL, leaf, (int64_t)side * VECTORS);
-  sm_reduce_columns row = the_row(s);
+  sm_reduce_columns row = the_row(s, SM_KIR_NONE);
   for (int t = 0; t < s->n; t++) {
     if (needs_tree(s, t)) sm_reduce_begin_sets(s, t, SM_TREE_LANES, sets);
   }
@@ -56,46 +61,6 @@ static sm_part combine_blocks(const sm_reduce_state *s, int t, int blocks, sm_pa
   return lanes[0][t];
 }
 
-/* A loop around what is done once, or not at all if no elements are left. */
-static void begin_if_any(const sm_reduce_state *s, int32_t rest) {
-  (void)sm_kir_for(s->k, number(s, 0), op_number(s, SM_KOP_MIN, rest, 1), 1);
-}
-
-/* The last `rest` lanes of a task as the first ones, before neutral ones. */
-static sm_part move_to_front(const sm_reduce_state *s, int t, sm_part lanes, int32_t rest) {
-  int32_t from = op2(s, SM_KOP_SUB, number(s, SM_TREE_LANES), rest);
-  sm_reduce_store_part(s, s->lanes[t], number(s, 0), lanes);
-  sm_reduce_store_part(s, s->lanes[t], number(s, SM_TREE_LANES), sm_reduce_neutral(s, t, SM_TREE_LANES));
-  sm_part moved = sm_reduce_load_part(s, s->lanes[t], from, SM_TREE_LANES);
-  if (is_centered(s, t)) moved.count = sm_kir_load(s->k, s->lanes[t].count, from, SM_KIR_NONE, SM_TREE_LANES);
-  return moved;
-}
-
-/* Adds the last elements, fewer than there are lanes, to those of all tasks that need the tree,
- * or of all others. A row has a vector at least, so they come with elements before them. */
-static void add_rest(const sm_reduce_state *s, bool tree, int32_t end, int32_t rest, sm_part *lanes) {
-  sm_part carried[SM_REDUCE_TASKS];
-  int32_t values[1][SM_REDUCE_TASKS];
-  sm_reduce_columns row = the_row(s);
-  for (int t = 0; t < s->n; t++) {
-    if (needs_tree(s, t) == tree && is_centered(s, t))
-      lanes[t].count = sm_reduce_widen(s, lanes[t].count, lanes[t].value);
-  }
-  begin_if_any(s, rest);
-  sm_reduce_carry_parts(s, lanes, s->n, carried);
-  memcpy(lanes, carried, (size_t)s->n * sizeof *lanes);
-  int32_t first = op_number(s, SM_KOP_SUB, end, SM_TREE_LANES);
-  sm_reduce_get_elements(s, &first, 1, &row, values);
-  for (int t = 0; t < s->n; t++) {
-    if (needs_tree(s, t) != tree) continue;
-    sm_part own =
-        sm_part_of(values[0][t], gives_index(s, t) ? sm_kir_iota(s->k, first, SM_TREE_LANES) : SM_KIR_NONE);
-    if (is_centered(s, t)) own = sm_reduce_one_centered(s, values[0][t]);
-    lanes[t] = sm_reduce_combine(s, t, lanes[t], move_to_front(s, t, own, rest));
-  }
-  sm_reduce_end_parts(s, carried, s->n, lanes);
-}
-
 /* Parts of all tasks that need the tree, or of all others, from their lanes and what is
  * left of `elements` that begin at `first`. */
 static void close_lanes(const sm_reduce_state *s, bool tree, int32_t first, int32_t elements, sm_part *sets,
@@ -108,7 +73,9 @@ static void close_lanes(const sm_reduce_state *s, bool tree, int32_t first, int3
   }
   if (!s->form->whole_blocks) {
     int32_t rest = op_number(s, SM_KOP_FMOD, elements, SM_TREE_LANES);
-    add_rest(s, tree, op2(s, SM_KOP_ADD, first, elements), rest, lanes[0]);
+    sm_reduce_columns row = the_row(s, rest);
+    int32_t last = op2(s, SM_KOP_SUB, op2(s, SM_KOP_ADD, first, elements), rest);
+    sm_reduce_add_rest(s, tree, last, &row, lanes[0]);
   }
   for (int t = 0; t < s->n; t++) {
     if (needs_tree(s, t) == tree) parts[t] = combine_blocks(s, t, blocks, lanes);
@@ -143,13 +110,15 @@ static void visit_row(const sm_reduce_state *s) {
   int32_t no_values[1][SM_REDUCE_TASKS];
   int32_t elements = op2(s, SM_KOP_SUB, s->end, s->begin);
   int32_t vectors = op_number(s, SM_KOP_TRUNC_DIV, elements, SM_TREE_LANES);
-  sm_reduce_columns row = the_row(s);
+  sm_reduce_columns row = the_row(s, SM_KIR_NONE);
   sm_reduce_no_sets(none);
   sm_reduce_run_lanes(s, number(s, 0), vectors, s->begin, &row, none);
   if (s->form->whole_blocks) return;
-  begin_if_any(s, op_number(s, SM_KOP_FMOD, elements, SM_TREE_LANES));
-  int32_t last = op_number(s, SM_KOP_SUB, s->end, SM_TREE_LANES);
-  sm_reduce_get_elements(s, &last, 1, &row, no_values);
+  int32_t rest = op_number(s, SM_KOP_FMOD, elements, SM_TREE_LANES);
+  int32_t last = op2(s, SM_KOP_SUB, s->end, rest);
+  sm_begin_if_any(s, rest);
+  sm_reduce_columns end = the_row(s, rest);
+  sm_reduce_get_elements(s, &last, 1, &end, no_values);
   sm_kir_end(s->k);
 }
 
@@ -166,6 +135,21 @@ static void reduce_leaves(const sm_reduce_state *s, sm_part *sets, sm_part *part
   sm_reduce_collect(s, leaves, zero, 1, parts);
 }
 
+/* In a band of vectors the parts of its rows come together first. */
+static void finish_row(const sm_reduce_state *s, const sm_part *parts) {
+  sm_reduce_columns result = the_result(s);
+  if (!sm_reduce_joins_rows(s->form)) sm_reduce_finish(s, &result, parts);
+  for (int t = 0; t < s->n && sm_reduce_joins_rows(s->form); t++)
+    sm_reduce_store_part(s, s->lanes[t], s->place, parts[t]);
+}
+
+void sm_reduce_finish_rows(const sm_reduce_state *s, int32_t there) {
+  sm_part parts[SM_REDUCE_TASKS];
+  sm_reduce_columns rows = {number(s, 0), s->place, SM_TREE_LANES, there, SM_KIR_NONE};
+  for (int t = 0; t < s->n; t++) parts[t] = sm_reduce_load_part(s, s->lanes[t], s->place, SM_TREE_LANES);
+  sm_reduce_finish(s, &rows, parts);
+}
+
 static void reduce_row(const sm_reduce_state *s) {
   sm_part sets[SM_REDUCE_SETS], parts[SM_REDUCE_TASKS];
   int32_t zero = number(s, 0);
@@ -177,12 +161,12 @@ static void reduce_row(const sm_reduce_state *s) {
   else reduce_leaves(s, sets, parts);
   int32_t elements = op2(s, SM_KOP_SUB, s->end, s->begin);
   if (any_needs(s, false)) close_lanes(s, false, s->begin, elements, sets, parts);
-  sm_reduce_finish(s, zero, s->place, 1, parts);
+  finish_row(s, parts);
 }
 
 void sm_reduce_run_row(const sm_reduce_state *s) {
-  int32_t zero = number(s, 0);
-  if (s->form->stage == SM_REDUCE_PARTIAL && s->pass > 0) sm_reduce_resume(s, zero, zero, 1);
+  sm_reduce_columns result = the_result(s);
+  if (s->form->stage == SM_REDUCE_PARTIAL && s->pass > 0) sm_reduce_resume(s, &result);
   if (s->n) reduce_row(s);
   else visit_row(s);
 }

@@ -47,12 +47,22 @@ static void find_row(sm_reduce_state *s, int32_t outer) {
   if (s->body->row) s->body->row(s->body->user, s->k, outer);
 }
 
+/* Of some rows at once, whose parts are there. */
+static void finish_band(sm_reduce_state *s, int32_t first, int32_t end) {
+  int32_t row = sm_kir_for(s->k, first, end, SM_TREE_LANES);
+  s->place = op2(s, SM_KOP_SUB, row, first);
+  find_row(s, row);
+  sm_reduce_finish_rows(s, op_number(s, SM_KOP_MIN, op2(s, SM_KOP_SUB, end, row), SM_TREE_LANES));
+  sm_kir_end(s->k);
+}
+
 static void run_band(sm_reduce_state *s, int32_t first, int32_t end) {
   int32_t row = sm_kir_for(s->k, first, end, 1);
   s->place = op2(s, SM_KOP_SUB, row, first);
   find_row(s, row);
   sm_reduce_run_row(s);
   sm_kir_end(s->k);
+  if (s->n && sm_reduce_joins_rows(s->form)) finish_band(s, first, end);
 }
 
 /* The item that a thread of a team works on: each result's threads are neighbours with rows, so
@@ -155,8 +165,8 @@ static void add_scratch(const sm_reduce_state *s) {
     if (counts) s->memory->slots[t] = add_locals(s, t, form->levels * columns, columns);
     if (form->threads)
       s->memory->lanes[t] = add_locals(s, t, sm_reduce_team_places(form) * form->strip * form->abreast, 1);
-    else if (!form->columns && !form->whole_blocks)
-      s->memory->lanes[t] = add_locals(s, t, 2 * SM_TREE_LANES, 1);
+    if (form->wide) s->memory->lanes[t] = add_locals(s, t, sm_reduce_sheet(form), 1);
+    if (sm_reduce_joins_rows(form)) s->memory->lanes[t] = add_locals(s, t, form->strip, 1);
     if (form->stage == SM_REDUCE_WHOLE && sm_stores_results(s))
       s->memory->results[t] = sm_kir_add_local(s->k, result_dtype(s, t), (uint32_t)form->strip);
   }

@@ -15,17 +15,24 @@
  * end. Leaves are
  *
  *   rows       (inner is 1) blocks. Vectors hold the lanes of the tree, 16 wide on
- *              any machine, whose halves are combined down to one. Tasks whose result is
- *              the same in any order keep their lanes from block to block (those
- *              that give an index for fewer than 2^35 elements of an item).
+ *              any machine, whose halves are combined down to one. Of the last vector
+ *              only the first lanes are *there*: the others are neutral, and nothing is
+ *              read and stored for them. Tasks whose result is the same in any order
+ *              keep their lanes from block to block (those that give an index for fewer
+ *              than 2^35 elements of an item).
  *   columns    (otherwise) lanes of blocks, in an order in which a counter combines
- *              lane l with l + 8 first. Vectors lie along the inner axis; a *strip* of
- *              columns has a row of parts in each slot, read in one pass over the 16
- *              rows of a lane.
+ *              lane l with l + 8 first. Vectors lie along the inner axis, of the last
+ *              one the first columns are there; a *strip* of columns has a row of parts
+ *              in each slot, read in one pass over the 16 rows of a lane.
  *
  * Rows of few elements would fill no vector. They are taken *across*: as columns that are next to
  * each other along the outer axis, which becomes the inner one. There is one block, so the lanes
  * of some columns are combined in the slots as they are, without a counter.
+ *
+ * Few columns would leave much of a vector empty. Where rows follow each other in memory they are taken
+ * *wide*: rows of all lanes of the tree, one after the other, are a *sheet*. Sheet upon sheet fill the lanes
+ * of a block, which are combined in scratch memory. A leaf is a block. Tasks whose parts are more than a
+ * value are not taken so.
  *
  * A *group* is a power of two of whole blocks. Its part depends on no other group, and
  * the tree over groups is the upper end of the whole tree; so long reductions are made
@@ -42,7 +49,8 @@
  * read from memory once and then from the caches.
  *
  * Short rows are taken in *bands*: each pass goes over the rows of a band, so that the processor
- * works on several at once. What a pass has made of a row is in scratch memory for the next one.
+ * works on several at once. What a pass has made of a row is in scratch memory for the next one; results
+ * of vectors of rows are worked out together.
  *
  * Rows that are too long for that, and few, are shared out: each pass is two stages of its own,
  * or if it has no tasks a PARTIAL, and results are in memory for the passes after it.
@@ -93,6 +101,8 @@ smelt_dtype sm_reduce_part_dtype(const sm_reduce_task *task, int field);
 typedef struct sm_reduce_extents {
   int64_t outer, reduced, inner;
   bool across; /* rows taken as columns: in memory elements follow each other along the reduced axis */
+  bool dense;  /* rows of columns follow each other in all that elements are made of, or it is the same
+                  for all of them */
 } sm_reduce_extents;
 
 typedef enum sm_reduce_stage { SM_REDUCE_WHOLE, SM_REDUCE_PARTIAL, SM_REDUCE_COMBINE } sm_reduce_stage;
@@ -102,6 +112,7 @@ typedef struct sm_reduce_form {
   int passes, pass; /* all of the work; of stages the one that they belong to */
   bool columns;
   int across;     /* elements of a row taken across; 0 otherwise */
+  int wide;       /* columns, if they are taken wide; 0 otherwise */
   int width;      /* columns side by side: some vectors */
   int vector;     /* lanes of one */
   int strip;      /* columns of a strip, rows of a band */
@@ -130,8 +141,8 @@ enum { SM_REDUCE_KEPT_BYTES = 32 * 1024 };
 sm_reduce_form sm_reduce_choose(const sm_reduce_task *tasks, int n_tasks, int passes, int pass,
                                 const sm_reduce_extents *extents, sm_reduce_stage stage,
                                 const sm_profile *profile);
-/* Whether rows are to be taken across, as those of fewer elements than there are lanes have to; the
- * extents that they have then. */
+/* Whether rows are to be taken across, as those that would fill no vector; the extents that
+ * they have then. */
 bool sm_reduce_wants_across(const sm_reduce_task *tasks, int n_tasks, const sm_reduce_extents *extents,
                             const sm_profile *profile);
 sm_reduce_extents sm_reduce_turned(const sm_reduce_extents *extents);
@@ -143,6 +154,10 @@ bool sm_reduce_wants_stages(const sm_reduce_extents *extents, int passes, const 
 static inline bool sm_reduce_has_bands(const sm_reduce_form *form) {
   return !form->columns && !form->threads && form->strip > 1;
 }
+/* Whether a band has vectors of rows, whose results are worked out together. */
+static inline bool sm_reduce_joins_rows(const sm_reduce_form *form) {
+  return sm_reduce_has_bands(form) && form->strip >= SM_TREE_LANES;
+}
 /* Whether strips of columns have scratch memory; otherwise what is known of an item are values. */
 static inline bool sm_reduce_has_strips(const sm_reduce_form *form) {
   return form->columns && !form->threads;
@@ -150,6 +165,11 @@ static inline bool sm_reduce_has_strips(const sm_reduce_form *form) {
 
 /* Places of a result's parts in a team's memory. */
 int sm_reduce_team_places(const sm_reduce_form *form);
+/* Elements of a sheet in scratch memory, whose last vector begins in it. */
+static inline int sm_reduce_sheet(const sm_reduce_form *form) {
+  return SM_TREE_LANES * form->wide + form->vector;
+}
+
 /* Parts that PARTIAL leaves of a task, as [outer, group, inner]. */
 int64_t sm_reduce_partials(const sm_reduce_form *form, const sm_reduce_extents *extents);
 int64_t sm_reduce_work_items(const sm_reduce_form *form, const sm_reduce_extents *extents);
@@ -177,6 +197,7 @@ typedef struct sm_reduce_place {
                                     first lane, and how much further on that of the next; NONE: 1 */
   int32_t writes;                /* of a team's results, which all its threads have: how often this one
                                     stores them, 0 or 1; else NONE */
+  int32_t there;                 /* how many of the lanes there are, the first ones; NONE: all */
   int width;
   int pass;
 } sm_reduce_place;

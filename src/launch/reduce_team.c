@@ -67,7 +67,7 @@ static int32_t find_kept(const sm_reduce_state *s, const share *own) {
 static share find_share(const sm_reduce_state *s, int32_t number_of_strip) {
   const sm_reduce_form *form = s->form;
   int lanes = form->columns ? 1 : form->vector, threads = SM_TREE_LANES / lanes;
-  share own = {.columns = {number(s, 0), number(s, 0), form->vector, SM_KIR_NONE}};
+  share own = {.columns = {number(s, 0), number(s, 0), form->vector, SM_KIR_NONE, SM_KIR_NONE}};
   if (form->columns) own.columns.inner = op_number(s, SM_KOP_MUL, number_of_strip, form->strip);
   own.block = major_of(s, s->share, threads);
   own.lane = op_number(s, SM_KOP_MUL, minor_of(s, s->share, threads), lanes);
@@ -183,7 +183,7 @@ static void add_rest(const sm_reduce_state *s, const share *own, int32_t block) 
   int32_t before = op2(s, SM_KOP_ADD, op_number(s, SM_KOP_MUL, block, SM_TREE_BLOCK), vectors);
   int32_t first = op2(s, SM_KOP_ADD, op2(s, SM_KOP_ADD, s->begin, own->lane), before);
   int32_t reduced = op2(s, SM_KOP_ADD, first, i);
-  sm_reduce_columns single = {own->columns.inner, own->columns.place, 1, SM_KIR_NONE};
+  sm_reduce_columns single = {own->columns.inner, own->columns.place, 1, SM_KIR_NONE, SM_KIR_NONE};
   if (s->form->keep) {
     int32_t apart = op_number(s, SM_KOP_MUL, i, s->form->threads - sm_reduce_kept_apart(s->form));
     single.kept = op2(s, SM_KOP_ADD, own->columns.kept, apart);
@@ -217,16 +217,21 @@ static void visit_elements(const sm_reduce_state *s, const share *own, int32_t r
   if (!s->form->columns && !s->form->whole_blocks) add_rest(s, own, block);
 }
 
+static sm_reduce_columns results_of(const sm_reduce_state *s, const share *own) {
+  sm_reduce_columns results = own->columns;
+  results.width = s->form->strip;
+  return results;
+}
+
 /* A part of each task for a leaf, neutral ones if there is no such leaf. */
 static void load_partial(const sm_reduce_state *s, const share *own, int32_t leaf, sm_part *parts) {
   sm_part carried[SM_REDUCE_TASKS];
-  int width = s->form->strip;
+  sm_reduce_columns results = results_of(s, own);
   int32_t is_there = convert(s, SM_KOP_CAST, op2(s, SM_KOP_LT, leaf, s->groups), SMELT_I64);
-  int32_t from = sm_reduce_partial_position(s, leaf, own->columns.inner);
-  for (int t = 0; t < s->n; t++) parts[t] = sm_reduce_neutral(s, t, width);
+  for (int t = 0; t < s->n; t++) parts[t] = sm_reduce_neutral(s, t, results.width);
   (void)sm_kir_for(s->k, number(s, 0), is_there, 1);
   sm_reduce_carry_parts(s, parts, s->n, carried);
-  for (int t = 0; t < s->n; t++) parts[t] = sm_reduce_load_part(s, s->partial[t], from, width);
+  sm_reduce_load_partials(s, leaf, &results, parts);
   sm_reduce_end_parts(s, carried, s->n, parts);
 }
 
@@ -317,7 +322,8 @@ static void reduce_share(const sm_reduce_state *s, const share *own) {
   sm_part parts[SM_REDUCE_TASKS];
   if (s->form->one_leaf) reduce_round(s, own, number(s, 0), parts);
   else reduce_rounds(s, own, parts);
-  sm_reduce_finish(s, own->columns.inner, own->columns.place, s->form->strip, parts);
+  sm_reduce_columns results = results_of(s, own);
+  sm_reduce_finish(s, &results, parts);
 }
 
 static void visit_share(const sm_reduce_state *s, const share *own) {
@@ -329,7 +335,8 @@ static void visit_share(const sm_reduce_state *s, const share *own) {
 void sm_reduce_run_team(const sm_reduce_state *s, int32_t number_of_strip) {
   share own = find_share(s, number_of_strip);
   bool resumes = s->form->stage == SM_REDUCE_PARTIAL && s->pass > 0;
-  if (resumes) sm_reduce_resume(s, own.columns.inner, own.columns.place, s->form->strip);
+  sm_reduce_columns results = results_of(s, &own);
+  if (resumes) sm_reduce_resume(s, &results);
   if (s->n) reduce_share(s, &own);
   else visit_share(s, &own);
 }

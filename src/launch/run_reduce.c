@@ -109,6 +109,21 @@ static smelt_status place_operands(run *r, smelt_error *err) {
   return SMELT_OK;
 }
 
+/* Whether rows of columns follow each other in what elements are made of. */
+static bool is_dense(const run *r) {
+  const sm_block *block = &r->trace->blocks.items[0];
+  int64_t inner = r->geometry.extents.inner;
+  bool dense = !r->geometry.extents.across;
+  for (size_t i = 0; i < block->steps.len; i++) {
+    const sm_step *step = &block->steps.items[i];
+    if (step->kind != SM_STEP_READ) continue;
+    const int64_t *strides = r->inputs[step->index].strides;
+    bool same = strides[SM_REDUCED] == 0 && strides[SM_INNER] == 0;
+    dense = dense && (same || (strides[SM_REDUCED] == inner && strides[SM_INNER] == 1));
+  }
+  return dense;
+}
+
 /* --- Stages ------------------------------------------------------------------------------ */
 
 static void add_stage(run *r, int pass, sm_reduce_stage stage) {
@@ -185,7 +200,7 @@ static smelt_status create_parts(run *r, smelt_error *err) {
 
 /* --- Kernels -------------------------------------------------------------------------------- */
 
-_Static_assert(sizeof(sm_reduce_form) == 18 * sizeof(int), "what is added to a form enters the key too");
+_Static_assert(sizeof(sm_reduce_form) == 19 * sizeof(int), "what is added to a form enters the key too");
 
 /* All that enters the kernel of a stage, but for the trace. */
 static bool key_of(const run *r, int stage, sm_layout_class *out) {
@@ -193,7 +208,7 @@ static bool key_of(const run *r, int stage, sm_layout_class *out) {
   const int fields[] = {(int)f->stage, f->passes,    f->pass,         f->columns,      f->across,  f->width,
                         f->vector,     f->strip,     f->levels,       f->group,        f->keep,    f->side,
                         f->one_leaf,   f->streaming, f->whole_blocks, f->whole_pieces, f->threads, f->abreast,
-                        f->parts,      f->aligned,   f->shuffle};
+                        f->parts,      f->aligned,   f->shuffle,      f->wide};
   size_t n_in = r->trace->inputs.len;
   out->len = sizeof fields + n_in * (SM_REDUCE_AXES + 4);
   out->bytes = sm_arena_alloc(r->env->scratch, out->len);
@@ -327,9 +342,10 @@ static smelt_status plan_and_launch(run *r, smelt_error *err) {
   if (!allocate(r)) return sm_error_memory(err, "a launch");
   find_geometry(r);
   if (r->geometry.extents.outer * r->geometry.extents.inner == 0) return SMELT_OK;
+  smelt_status status = place_operands(r, err);
+  r->geometry.extents.dense = is_dense(r);
   choose_forms(r);
   choose_streaming(r);
-  smelt_status status = place_operands(r, err);
   if (status == SMELT_OK) status = create_parts(r, err);
   if (status == SMELT_OK) status = launch_stages(r, err);
   for (int i = 0; i < r->n_scratch; i++) sm_buffer_drop(r->scratch[i]);

@@ -102,7 +102,9 @@ static inline void load_elements(void *user, sm_kir_kernel *k, const sm_reduce_p
                                  int32_t (*values)[SM_REDUCE_TASKS]) {
   const problem *p = user;
   for (int i = 0; i < n; i++) {
-    int32_t value = sm_kir_load(k, 0, at[i].index, at[i].step, at[i].width);
+    bool all = at[i].there == SM_KIR_NONE;
+    int32_t value = all ? sm_kir_load(k, 0, at[i].index, at[i].step, at[i].width)
+                        : sm_kir_load_first(k, 0, at[i].index, at[i].there, at[i].width);
     if (p->doubles) value = twice(k, value);
     for (int t = 0; t < p->n; t++) values[i][t] = value;
   }
@@ -115,7 +117,8 @@ static inline void store_results(void *user, sm_kir_kernel *k, const sm_reduce_p
   if (team) (void)sm_kir_for(k, sm_kir_i64(k, 0), at->writes, 1);
   for (int t = 0; t < p->n; t++) {
     int32_t value = p->doubles && !gives_index(p, t) ? twice(k, values[t]) : values[t];
-    sm_kir_store(k, 1 + t, at->index, SM_KIR_NONE, value);
+    if (at->there == SM_KIR_NONE) sm_kir_store(k, 1 + t, at->index, SM_KIR_NONE, value);
+    else sm_kir_store_first(k, 1 + t, at->index, at->there, value);
   }
   if (team) sm_kir_end(k);
 }
@@ -330,7 +333,7 @@ static inline void add_task(problem *p, sm_reduction r) {
 
 /* All reductions that the dtype has, in one kernel. */
 static inline problem all_tasks(smelt_dtype dtype, int64_t outer, int64_t reduced, int64_t inner) {
-  problem p = {.extents = {outer, reduced, inner, false}, .dtype = dtype};
+  problem p = {.extents = {outer, reduced, inner, false, false}, .dtype = dtype};
   if (dtype == SMELT_BOOL) {
     add_task(&p, SM_REDUCTION_ANY);
     add_task(&p, SM_REDUCTION_ALL);
@@ -396,7 +399,7 @@ TEST(long_ones) {
 TEST(one_task_alone) {
   for (size_t i = 0; i < sizeof of_numbers / sizeof of_numbers[0]; i++) {
     for (int inner = 1; inner < 20; inner += 18) {
-      problem p = {.extents = {3, 777, inner, false}, .dtype = SMELT_F32};
+      problem p = {.extents = {3, 777, inner, false, false}, .dtype = SMELT_F32};
       add_task(&p, of_numbers[i]);
       check_problem(&p);
     }

@@ -46,6 +46,18 @@ TEST(centered) {
   check_problem(&p);
 }
 
+/* Taken wide. */
+TEST(few_columns) {
+  static const sm_reduction reductions[] = {SM_REDUCTION_SUM, SM_REDUCTION_MAX, SM_REDUCTION_MEAN};
+  for (int inner = 2; inner < 64; inner++) {
+    smelt_dtype dtype = inner % 3 ? SMELT_F32 : dtypes[inner / 3 % (DTYPES - 1)];
+    problem p = {.extents = {1 + inner % 2, lengths[inner % LENGTHS], inner, false, true}, .dtype = dtype};
+    int n = sm_kind_of(dtype) == SM_KIND_FLOAT ? 3 : 2;
+    for (int t = 0; t < n; t++) add_task(&p, reductions[t]);
+    check_problem(&p);
+  }
+}
+
 /* Slots fit a small stack whatever the extents are. */
 TEST(forms) {
   for (int round = 0; round < 2000; round++) {
@@ -57,13 +69,13 @@ TEST(forms) {
     CHECK(f.strip % f.width == 0 && f.width % f.vector == 0 && f.vector >= 1);
     CHECK(f.levels == 64 || bytes * f.strip * f.levels <= (int64_t)1 << 16);
   }
-  CHECK(sm_reduce_wants_stages(&(sm_reduce_extents){1, 1 << 24, 1, false}, 1, profile));
-  CHECK(sm_reduce_wants_stages(&(sm_reduce_extents){1, 1 << 20, 8, false}, 1, profile));
-  CHECK(!sm_reduce_wants_stages(&(sm_reduce_extents){4096, 1 << 20, 1, false}, 1, profile));
-  CHECK(!sm_reduce_wants_stages(&(sm_reduce_extents){1, 4096, 1, false}, 1, profile));
-  CHECK(sm_reduce_wants_stages(&(sm_reduce_extents){1, 1 << 20, 1, false}, 3, profile));
-  CHECK(sm_reduce_wants_stages(&(sm_reduce_extents){16, 1 << 16, 1, false}, 1, profile));
-  CHECK(!sm_reduce_wants_stages(&(sm_reduce_extents){16, 1 << 16, 1, false}, 3, profile));
+  CHECK(sm_reduce_wants_stages(&(sm_reduce_extents){1, 1 << 24, 1, false, false}, 1, profile));
+  CHECK(sm_reduce_wants_stages(&(sm_reduce_extents){1, 1 << 20, 8, false, false}, 1, profile));
+  CHECK(!sm_reduce_wants_stages(&(sm_reduce_extents){4096, 1 << 20, 1, false, false}, 1, profile));
+  CHECK(!sm_reduce_wants_stages(&(sm_reduce_extents){1, 4096, 1, false, false}, 1, profile));
+  CHECK(sm_reduce_wants_stages(&(sm_reduce_extents){1, 1 << 20, 1, false, false}, 3, profile));
+  CHECK(sm_reduce_wants_stages(&(sm_reduce_extents){16, 1 << 16, 1, false, false}, 1, profile));
+  CHECK(!sm_reduce_wants_stages(&(sm_reduce_extents){16, 1 << 16, 1, false, false}, 3, profile));
 }
 
 /* Memory that is left, in allocations. */
@@ -95,6 +107,6 @@ TEST(lack_of_memory) {
   }
 }
 
-TEST_MAIN(CASE(rows), CASE(columns), CASE(short_rows), CASE(many_columns), CASE(long_ones),
+TEST_MAIN(CASE(rows), CASE(columns), CASE(few_columns), CASE(short_rows), CASE(many_columns), CASE(long_ones),
           CASE(one_task_alone), CASE(work_before_and_after), CASE(nothing_to_do), CASE(centered), CASE(forms),
           CASE(lack_of_memory))

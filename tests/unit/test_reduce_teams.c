@@ -117,7 +117,7 @@ TEST(teams_on_a_device) {
   own.max_group = 16;
   profile = &own;
   for (int inner = 1; inner <= 2; inner++) {
-    problem p = {.extents = {2, 5001, inner}, .dtype = SMELT_F32};
+    problem p = {.extents = {2, 5001, inner, false, false}, .dtype = SMELT_F32};
     add_task(&p, SM_REDUCTION_SUM);
     open_problem(&p);
     if (inner == 1) run_two_stages(&p, (runner){.device = &device});
@@ -136,12 +136,12 @@ TEST(forms_of_teams) {
   sm_reduce_form f = sm_reduce_choose(p.tasks, 1, 1, 0, &p.extents, SM_REDUCE_WHOLE, profile);
   CHECK(f.threads == 64 && f.abreast == 1 && f.one_leaf && f.whole_blocks && f.vector == 4);
   CHECK(!sm_reduce_wants_stages(&p.extents, 1, profile));
-  p.extents = (sm_reduce_extents){1, 4096, 4096, false};
+  p.extents = (sm_reduce_extents){1, 4096, 4096, false, false};
   CHECK(sm_reduce_wants_stages(&p.extents, 1, profile));
   f = sm_reduce_choose(p.tasks, 1, 1, 0, &p.extents, SM_REDUCE_PARTIAL, profile);
   CHECK(f.threads == 256 && f.abreast == 16 && f.one_leaf && f.vector == 4);
   CHECK_I64(sm_reduce_work_items(&f, &p.extents) / f.abreast, 1024);
-  p.extents = (sm_reduce_extents){1 << 20, 8, 1, false};
+  p.extents = (sm_reduce_extents){1 << 20, 8, 1, false, false};
   f = sm_reduce_choose(p.tasks, 1, 1, 0, &p.extents, SM_REDUCE_WHOLE, profile);
   CHECK_I64(f.threads, 0);
 }
