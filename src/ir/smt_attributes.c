@@ -30,11 +30,14 @@ static smelt_status axes_value(sm_smt_parser *p, smelt_attrs *out) {
   return keep_axes(p, out);
 }
 
-/* A part of a range; ABSENT if there is none before the next colon or the end. */
+/* A part of a range; ABSENT if there is none before the next colon or the end. The smallest integer
+ * would be ABSENT too; the next one means the same on every axis. */
 static smelt_status place(sm_smt_parser *p, int64_t *out) {
   *out = SMELT_ABSENT;
   if (sm_smt_peek(p, ':') || sm_smt_peek(p, ',') || sm_smt_peek(p, ']')) return SMELT_OK;
-  return sm_smt_read_integer(p, "a place", out);
+  SM_TRY(sm_smt_read_integer(p, "a place", out));
+  if (*out == SMELT_ABSENT) *out = -INT64_MAX;
+  return SMELT_OK;
 }
 
 static smelt_status range(sm_smt_parser *p) {

@@ -17,8 +17,10 @@ g = slice(&x, ranges=[5:5])
 expect g i64[0] {}
 h = slice(&x, ranges=[2:8:-1])
 expect h i64[0] {}
-i = slice(x, ranges=[9::9223372036854775807])
+i = slice(&x, ranges=[9::9223372036854775807])
 expect i i64[1] {9}
+j = slice(x, ranges=[:-9223372036854775808])
+expect j i64[0] {}
 m = input u8[3,4] iota
 k = slice(&m, ranges=[::2, ::-1])
 expect k u8[2,4] {3, 2, 1, 0, 11, 10, 9, 8}

@@ -27,6 +27,13 @@ static bool read_integer(expr_machine *m, int32_t node, int64_t *out) {
   return true;
 }
 
+/* The smallest integer would be SMELT_ABSENT; the next one means the same on every axis. */
+static bool read_part(expr_machine *m, int32_t node, int64_t *out) {
+  if (!read_integer(m, node, out)) return false;
+  if (*out == SMELT_ABSENT) *out = -INT64_MAX;
+  return true;
+}
+
 static bool read_range(expr_machine *m, int32_t node, smelt_range *out) {
   const expr_node *n = expr_node_of(m, node);
   int64_t *parts[] = {&out->start, &out->stop, &out->step};
@@ -34,7 +41,7 @@ static bool read_range(expr_machine *m, int32_t node, smelt_range *out) {
   *out = (smelt_range){SMELT_ABSENT, SMELT_ABSENT, SMELT_ABSENT};
   for (int i = 0; i < 3; i++) {
     if (!(n->parts >> i & 1)) continue;
-    if (!read_integer(m, arg, parts[i])) return false;
+    if (!read_part(m, arg, parts[i])) return false;
     arg = next_of(m, arg);
   }
   return out->step != 0 || expr_fail(m, node, SMELT_ERR_ARGUMENT, "the step of a range is not zero");
