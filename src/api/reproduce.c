@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "api/context_state.h"
@@ -211,11 +212,20 @@ static void run_reproducibly(void *self, sm_job *job) {
   sm_text_free(&f.c);
 }
 
+/* errno says why not. */
+static bool is_writable_folder(const char *path) {
+  struct stat found;
+  if (stat(path, &found) != 0) return false;
+  if (S_ISDIR(found.st_mode)) return access(path, W_OK | X_OK) == 0;
+  errno = ENOTDIR;
+  return false;
+}
+
 smelt_status sm_reproduce_into(smelt_context *ctx, const char *folder, smelt_error *err) {
   sm_reproducing *r = &ctx->reproducing;
   if (!folder) folder = secure_getenv("SMELT_REPRODUCE");
   if (!folder || !*folder) return SMELT_OK;
-  if (access(folder, W_OK | X_OK) != 0)
+  if (!is_writable_folder(folder))
     return sm_error_set(err, SMELT_ERR_IO, "%.200s: no folder for reproducers: %s", folder, strerror(errno));
   sm_text_add(&r->folder, folder);
   if (r->folder.failed) return sm_error_memory(err, "reproducers");

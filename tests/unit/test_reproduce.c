@@ -164,6 +164,9 @@ TEST(mistakes) {
   CHECK(smelt_context_create(&desc, &err) == NULL);
   CHECK_STATUS(err.code, SMELT_ERR_IO);
   CHECK_CONTAINS(err.text, "/no/such/folder: no folder for reproducers: No such file or directory");
+  desc.reproduce = "/bin/sh";
+  CHECK(smelt_context_create(&desc, &err) == NULL);
+  CHECK_CONTAINS(err.text, "/bin/sh: no folder for reproducers: Not a directory");
   CHECK_I64(empty_folder(".smt"), 0);
 }
 
