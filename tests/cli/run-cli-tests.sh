@@ -147,11 +147,13 @@ contains 'a bool tensor' ops where
 contains 'full(shape, x, dtype)' ops full
 refuses "no operation 'nope'" ops nope
 refuses 'one name at most' ops add mul
+refuses 'one action at most' cache ls verify
 refuses "no option '--nope'" ops --nope
 refuses 'no expression' eval
 refuses "no option '--nope'" eval 1 --nope
 refuses "goes after '--'" eval -x x=1
 refuses "option '-o' needs a value" eval 1 -o
+refuses "option '--no-fusion=1': no value is taken" eval 1 --no-fusion=1
 refuses "option '--seed' needs a value" eval 1 --seed
 refuses "--seed 'x' is not a whole number" eval 1 --seed x
 refuses "--seed '-1' is not a whole number" eval 1 --seed -1
@@ -261,6 +263,8 @@ ref '[2 5]' 'x[..., -1]' x='reshape(arange(6), 2, 3)'
 ref '[[3 4]]' 'x[1:, :2][...]' x='reshape(arange(6), 2, 3)'
 ref '[3 1]' 'x[3:0:-2]' x='arange(6)'
 ref '[3 1]' 'x[a:][b:c:-2]' x='arange(6)' a=0 b=3 c=0
+ref '[]' 'x[:-9223372036854775808]' x='arange(6)'
+ref '[5]' 'x[::-9223372036854775808]' x='arange(6)'
 ref '[2 1 0]' 'flip(arange(3))'
 ref '[[2 1 0]]' 'flip([[0, 1, 2]], 1)'
 ref '[[2 1 0]]' 'flip([[0, 1, 2]], axes=[0, -1])'

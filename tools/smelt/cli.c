@@ -2,6 +2,7 @@
 #include "cli.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,6 +51,8 @@ int cli_fail_option(char **argv, int answer) {
   const char *advice = "an argument that starts with '-' goes after '--'";
   const char *name = argv[optind - 1];
   if (answer == ':') return cli_fail(argv[0], SMELT_ERR_ARGUMENT, "option '%s' needs a value", name);
+  if (optopt > UCHAR_MAX)
+    return cli_fail(argv[0], SMELT_ERR_ARGUMENT, "option '%s': no value is taken", name);
   if (optopt > ' ') return cli_fail(argv[0], SMELT_ERR_ARGUMENT, "no option '-%c' (%s)", optopt, advice);
   return cli_fail(argv[0], SMELT_ERR_ARGUMENT, "no option '%s' (%s)", name, advice);
 }

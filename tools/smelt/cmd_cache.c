@@ -164,8 +164,9 @@ static int run(int (*action)(const opened_cache *cache)) {
 int cmd_cache(int argc, char **argv) {
   int status;
   if (cli_only_help(argc, argv, help, &status)) return status;
-  if (argc - optind != 1)
+  if (argc == optind)
     return cli_fail("cache", SMELT_ERR_ARGUMENT, "what to do is missing: ls, verify or clear");
+  if (argc - optind > 1) return cli_fail("cache", SMELT_ERR_ARGUMENT, "one action at most");
   const char *action = argv[optind];
   if (strcmp(action, "ls") == 0) return run(list);
   if (strcmp(action, "verify") == 0) return run(verify);

@@ -27,7 +27,7 @@ static const char help[] =
     "\n"
     "  -o FILE.npy         saves the result instead\n"
     "  -o NAME=FILE.npy    saves the variable NAME, or result number NAME\n"
-    "  --device NAME       cpu (default), ref, null:PROFILE\n"
+    "  --device NAME       cpu (default), cuda, opencl, ref, null:PROFILE\n"
     "  --no-fusion         one kernel per operation\n"
     "  --mode MODE         strict, default or fast (docs/modes.md)\n"
     "  --seed N            seed of rand and randn (default 0)\n"

@@ -13,7 +13,7 @@ static const char options_help[] =
     "  --seed N        random inputs (default: 1, 2, 3, 4, ...)\n"
     "  --shape R,C     their extents, any number of them; [] for none (default 2,2;\n"
     "                  vec: several; bench: 4096,4096)\n"
-    "  --device NAME   cpu (default), ref, null:PROFILE; vec: default several\n"
+    "  --device NAME   cpu (default), cuda, opencl, ref, null:PROFILE; vec: default several\n"
     "  --max-ops N     operations per kernel\n"
     "  --no-fusion     every operation is a kernel of its own; count, bench: only this half\n"
     "  --mode MODE     strict, default or fast (docs/modes.md)\n"

@@ -15,7 +15,7 @@ static const char help[] =
     "Runs the operations of a file in the .smt form (docs/smt.md) and checks what\n"
     "the file expects.\n"
     "\n"
-    "  --device NAME      cpu (default), ref, null:PROFILE\n"
+    "  --device NAME      cpu (default), cuda, opencl, ref, null:PROFILE\n"
     "  --no-fusion        every operation is a kernel of its own\n"
     "  --mode MODE        strict, default or fast (docs/modes.md)\n"
     "  --max-ops N        recorded operations per kernel\n"
