@@ -211,6 +211,7 @@ static void add_local(sm_c_printer *p, size_t i) {
   const sm_kir_buffer *b = &p->kernel->buffers.items[i];
   if (!b->local) return;
   sm_c_indent(p);
+  if (b->aligned) add(p, p->dialect->aligned);
   if (b->shared) add(p, p->dialect->shared);
   sm_c_type(p, b->dtype == SMELT_BOOL ? SMELT_U8 : b->dtype, 1);
   sm_text_addf(p->text, " b%zu[%" PRIu32 "]", i, b->local);

@@ -24,6 +24,7 @@ struct sm_dialect {
   const char *entry, *group_entry;        /* before the kernel's name; %d: the threads of a group */
   bool exact_groups;                      /* group_entry says how many there are, and not how many at most */
   const char *global, *constant, *shared; /* address spaces */
+  const char *aligned;                    /* before a shared buffer whose vectors are aligned */
   const char *vector;                     /* before a vector type; %d is its size in bytes */
   bool native_vectors;                    /* of OpenCL: operators and functions take them */
   bool wide_access;                       /* vectors are read and written at once where aligned */

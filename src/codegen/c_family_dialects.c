@@ -17,7 +17,7 @@
   .long_suffix = "ll", .float_suffix = "f", .function = "static __device__ __forceinline__ ",             \
   .entry = "extern \"C\" __global__ void ",                                                               \
   .group_entry = "extern \"C\" __global__ __launch_bounds__(%d) void ", .global = "", .constant = "",     \
-  .shared = "__shared__ ", .vector = "__align__(%d) ", .wide_access = true,                               \
+  .shared = "__shared__ ", .aligned = "__align__(16) ", .vector = "__align__(%d) ", .wide_access = true,  \
   .unroll = "_Pragma(\"unroll\") ", .loop = "_Pragma(\"unroll 1\") ", .words = "smelt_words const words", \
   .by_value = 4096, .thread = "((i64)blockIdx.x * blockDim.x + threadIdx.x)", .group = "(i64)blockIdx.x", \
   .member = "(i64)threadIdx.x", .barrier = "__syncthreads();",                                            \
@@ -76,6 +76,7 @@ const sm_dialect sm_dialect_opencl = {
     .global = "__global ",
     .constant = "__global ",
     .shared = "__local ",
+    .aligned = "__attribute__((aligned(64))) ",
     .vector = "",
     .native_vectors = true,
     .unroll = "",
@@ -103,6 +104,7 @@ const sm_dialect sm_dialect_msl = {
     .global = "device ",
     .constant = "constant ",
     .shared = "threadgroup ",
+    .aligned = "alignas(16) ",
     .vector = "alignas(%d) ",
     .wide_access = true,
     .unroll = "_Pragma(\"unroll\") ",

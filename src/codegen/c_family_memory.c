@@ -8,6 +8,12 @@
 
 #include "codegen/c_family_printer.h"
 
+/* Where arguments need none, pointers have no address space. */
+const char *sm_c_space(const sm_c_printer *p, int buffer) {
+  bool shared = p->kernel->buffers.items[buffer].shared && p->dialect->global[0];
+  return shared ? p->dialect->shared : p->dialect->global;
+}
+
 /* --- Elements ------------------------------------------------------------------------- */
 
 static bool is_first(const sm_kir_ins *ins) {
@@ -65,8 +71,8 @@ static sm_kir_type in_memory(sm_kir_type type) {
 
 /* Whether a whole vector is read or written at once. */
 static bool is_wide(const sm_c_printer *p, const sm_kir_ins *ins) {
-  bool argument = !p->kernel->buffers.items[ins->buffer].local;
-  return argument && ins->args[1] == SM_KIR_NONE && sm_c_is_wide(p, in_memory(ins->type));
+  const sm_kir_buffer *b = &p->kernel->buffers.items[ins->buffer];
+  return (!b->local || b->aligned) && ins->args[1] == SM_KIR_NONE && sm_c_is_wide(p, in_memory(ins->type));
 }
 
 /* "*(f32x4 const*)(b0 + v5", or where the place is not known to be aligned "read_f32x4(b0 + v5". Returns
@@ -76,7 +82,7 @@ static bool begin_access(sm_c_printer *p, const sm_kir_ins *ins) {
   sm_c_vector *vector = sm_c_vector_of(p, type);
   bool aligned = p->kernel->buffers.items[ins->buffer].aligned, store = ins->kind == SM_KIR_STORE;
   if (vector && !aligned) *(store ? &vector->written : &vector->read) = p->lanes = true;
-  if (aligned) sm_text_addf(p->text, "*(%s", p->dialect->global);
+  if (aligned) sm_text_addf(p->text, "*(%s", sm_c_space(p, ins->buffer));
   else sm_text_add(p->text, store ? "write_" : "read_");
   sm_c_type(p, type.dtype, type.width);
   if (aligned) sm_text_add(p->text, store ? " *)" : " const*)");

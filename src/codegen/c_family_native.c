@@ -137,7 +137,7 @@ static void add_place(sm_c_printer *p, const sm_kir_ins *ins) {
 /* "(__global float4 *)(b0 + v5)" */
 static void add_pointer(sm_c_printer *p, const sm_kir_ins *ins) {
   const char *element = ins->type.dtype == SMELT_BOOL ? "uchar" : element_of(p, ins->type);
-  sm_text_addf(p->text, "(%s%s%d %s*)(", p->dialect->global, element, ins->type.width,
+  sm_text_addf(p->text, "(%s%s%d %s*)(", sm_c_space(p, ins->buffer), element, ins->type.width,
                ins->kind == SM_KIR_LOAD ? "const" : "");
   add_place(p, ins);
   sm_text_add(p->text, ")");

@@ -97,7 +97,9 @@ static inline bool sm_c_is_array(const sm_c_printer *p, int32_t value) {
 void sm_c_begin_group(sm_c_printer *p, int32_t first);
 bool sm_c_is_ahead(const sm_c_printer *p, int32_t i);
 void sm_c_end_group(sm_c_printer *p);
-/* c_family_memory.c: LOADs and GATHERs, and whether they are no loops over lanes; STOREs. */
+/* c_family_memory.c: the address space of pointers into a buffer, an argument or shared; LOADs and GATHERs,
+ * and whether they are no loops over lanes; STOREs. */
+const char *sm_c_space(const sm_c_printer *p, int buffer);
 bool sm_c_loads_at_once(const sm_c_printer *p, const sm_kir_ins *load);
 void sm_c_load(sm_c_printer *p, int32_t value);
 void sm_c_store(sm_c_printer *p, int32_t store);

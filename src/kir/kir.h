@@ -46,7 +46,7 @@
  *  - MEMBER, BARRIER, SHUFFLE and shared buffers are only in kernels with `threads`; the loops
  *    around a BARRIER or SHUFFLE have bounds that are the same for all threads: nothing in them comes from
  *    MEMBER, a buffer or what a loop carries;
- *  - contiguous vectors of an *aligned* argument begin at multiples of their width;
+ *  - contiguous vectors of an *aligned* buffer, an argument or shared, begin at multiples of their width;
  *  - LOAD_FIRST and STORE_FIRST have from 0 to as many lanes as their vector;
  *  - local buffers come after the arguments; streaming stores are contiguous and
  *    go to arguments, and a kernel that has them ends with a FENCE;
@@ -121,7 +121,7 @@ typedef struct sm_kir_buffer {
   bool written;   /* read-only otherwise */
   uint32_t local; /* elements of a local buffer; 0 for an argument */
   bool shared;    /* a local buffer that the group has together */
-  bool aligned;   /* an argument whose vectors lie at multiples of their size, up to 64 bytes */
+  bool aligned;   /* its vectors lie at multiples of their size, up to 64 bytes */
 } sm_kir_buffer;
 
 typedef struct sm_kir_kernel {

@@ -448,7 +448,7 @@ static smelt_status check_signature(const sm_kir_kernel *k, smelt_error *err) {
   for (size_t i = 0; i < k->buffers.len; i++) {
     if (k->buffers.items[i].shared && (!k->threads || !k->buffers.items[i].local))
       return sm_error_set(err, SMELT_ERR_INTERNAL, "kernel %s, buffer %zu: no group shares it", k->name, i);
-    if (k->buffers.items[i].aligned && k->buffers.items[i].local)
+    if (k->buffers.items[i].aligned && k->buffers.items[i].local && !k->buffers.items[i].shared)
       return sm_error_set(err, SMELT_ERR_INTERNAL, "kernel %s, buffer %zu: local and aligned", k->name, i);
   }
   for (size_t i = 0; i < k->scalars.len; i++) {

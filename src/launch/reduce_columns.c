@@ -150,7 +150,6 @@ static void stage_piece(const sm_reduce_state *s, const sm_reduce_columns *own) 
                            .column = SM_KIR_NONE,
                            .ahead = s->ahead,
                            .kept = SM_KIR_NONE,
-                           .next_kept = SM_KIR_NONE,
                            .writes = SM_KIR_NONE,
                            .there = SM_KIR_NONE,
                            .width = own->width,

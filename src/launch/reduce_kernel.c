@@ -73,7 +73,7 @@ static bool is_kept(const sm_reduce_emitter *e, int32_t i) {
 }
 
 static int32_t load_kept(const sm_reduce_emitter *e, int32_t i) {
-  return sm_kir_load(e->kernel, e->kept[e->keeping.row[i]], e->at->kept, e->at->next_kept, e->at->width);
+  return sm_kir_load(e->kernel, e->kept[e->keeping.row[i]], e->at->kept, SM_KIR_NONE, e->at->width);
 }
 
 /* Steps are emitted where they are first used, which is never before their operands. */
@@ -110,10 +110,17 @@ static void emit_written(const sm_reduce_emitter *e) {
   }
 }
 
+static bool writes_any(const sm_reduce_emitter *e) {
+  for (size_t i = 0; i < e->block->steps.len; i++) {
+    if (is_written(e, &e->block->steps.items[i])) return true;
+  }
+  return false;
+}
+
 /* Of what a team's threads all know, each has the values, and one stores them. */
 static void emit_writes(const sm_reduce_emitter *e) {
   const sm_step *steps = e->block->steps.items;
-  bool shared = e->at->writes != SM_KIR_NONE;
+  bool shared = e->at->writes != SM_KIR_NONE && writes_any(e);
   if (shared) (void)sm_kir_for(e->kernel, sm_kir_i64(e->kernel, 0), e->at->writes, 1);
   for (size_t i = 0; i < e->block->steps.len; i++) {
     if (is_written(e, &steps[i])) emit_write(e, &steps[i]);
@@ -153,7 +160,7 @@ static bool begin_block(sm_reduce_emitter *e, int block, const sm_reduce_place *
 static void emit_kept(const sm_reduce_emitter *e) {
   for (int32_t i = 0; i < (int32_t)e->block->steps.len; i++) {
     if (!is_kept(e, i) || e->keeping.first_pass[i] != e->at->pass) continue;
-    sm_kir_store(e->kernel, e->kept[e->keeping.row[i]], e->at->kept, e->at->next_kept, value_of(e, i));
+    sm_kir_store(e->kernel, e->kept[e->keeping.row[i]], e->at->kept, SM_KIR_NONE, value_of(e, i));
   }
 }
 
@@ -295,7 +302,10 @@ static bool allocate(sm_reduce_emitter *e) {
 
 static int add_row(const sm_reduce_emitter *e, sm_kir_kernel *k, smelt_dtype dtype) {
   uint32_t elements = (uint32_t)e->form->keep;
-  return e->form->threads ? sm_kir_add_shared(k, dtype, elements) : sm_kir_add_local(k, dtype, elements);
+  if (!e->form->threads) return sm_kir_add_local(k, dtype, elements);
+  int row = sm_kir_add_shared(k, dtype, elements);
+  sm_kir_align_buffer(k, row);
+  return row;
 }
 
 static void add_scratch(void *user, sm_kir_kernel *k) {

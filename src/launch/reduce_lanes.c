@@ -11,11 +11,10 @@ static int32_t index_of(const sm_reduce_state *s, int32_t reduced, int32_t inner
 }
 
 /* A row is kept as it is, behind those before it in its band, the rows of a strip one after another. Of a
- * team each thread keeps its own elements for itself, those of neighbouring threads side by side. */
+ * team each thread keeps its own elements for itself, vectors of neighbouring threads side by side. */
 static void find_kept(const sm_reduce_state *s, const sm_reduce_columns *c, sm_reduce_place *at) {
   int strip = s->form->strip, keep = s->form->keep, row = s->form->wide ? s->form->wide : strip;
   at->kept = at->reduced;
-  at->next_kept = SM_KIR_NONE;
   if (!keep) return;
   if (sm_reduce_has_strips(s->form))
     at->kept = op2(s, SM_KOP_ADD, op_number(s, SM_KOP_MUL, at->reduced, row), c->place);
@@ -24,7 +23,6 @@ static void find_kept(const sm_reduce_state *s, const sm_reduce_columns *c, sm_r
   if (!s->form->threads) return;
   at->kept =
       op2(s, SM_KOP_ADD, c->kept, op_number(s, SM_KOP_MUL, at->reduced, sm_reduce_kept_apart(s->form)));
-  at->next_kept = number(s, s->form->threads);
 }
 
 static sm_reduce_place place_of_elements(const sm_reduce_state *s, int32_t reduced,
@@ -119,8 +117,8 @@ void sm_reduce_fill_lanes(const sm_reduce_state *s, const sm_reduce_round *r, in
 
 /* A team does not wait for what it has kept. */
 static int choose_loads(const sm_reduce_state *s) {
-  bool waits = s->form->threads && (s->pass == 0 || !s->form->keep);
-  return waits ? SM_REDUCE_TEAM_LOADS : SM_REDUCE_LOADS;
+  if (!s->form->threads) return SM_REDUCE_LOADS;
+  return s->pass == 0 || !s->form->keep ? SM_REDUCE_TEAM_LOADS : SM_REDUCE_KEPT_LOADS;
 }
 
 void sm_reduce_run_lanes(const sm_reduce_state *s, int32_t from, int32_t to, int32_t first,

@@ -106,6 +106,10 @@ sm_part sm_reduce_combine(const sm_reduce_state *s, int t, sm_part a, sm_part b)
   return sm_part_of(op2(s, sm_reduction_kop(s->tasks[t].reduction), a.value, b.value), SM_KIR_NONE);
 }
 
+sm_part sm_reduce_combine_halves(const sm_reduce_state *s, int t, sm_part lanes) {
+  return sm_reduce_combine(s, t, sm_reduce_half(s, lanes, 0), sm_reduce_half(s, lanes, 1));
+}
+
 int32_t sm_reduce_neutral_value(const sm_reduce_state *s, int t, int width) {
   const sm_reduce_task *task = &s->tasks[t];
   return constant(s, task->dtype, sm_reduction_neutral(task->reduction, task->dtype), width);
@@ -120,13 +124,18 @@ sm_part sm_reduce_neutral(const sm_reduce_state *s, int t, int width) {
   return p;
 }
 
-sm_part sm_reduce_load_part(const sm_reduce_state *s, sm_part_buffers b, int32_t at, int width) {
+sm_part sm_reduce_load_parts(const sm_reduce_state *s, sm_part_buffers b, int32_t at, int32_t apart,
+                             int width) {
   sm_part p = sm_no_part;
   for (int f = 0; f < SM_PART_FIELDS; f++) {
     int lanes = f == SM_PART_COUNT ? 1 : width;
-    if (b.fields[f] != SM_KIR_NONE) p.fields[f] = sm_kir_load(s->k, b.fields[f], at, SM_KIR_NONE, lanes);
+    if (b.fields[f] != SM_KIR_NONE) p.fields[f] = sm_kir_load(s->k, b.fields[f], at, apart, lanes);
   }
   return p;
+}
+
+sm_part sm_reduce_load_part(const sm_reduce_state *s, sm_part_buffers b, int32_t at, int width) {
+  return sm_reduce_load_parts(s, b, at, SM_KIR_NONE, width);
 }
 
 void sm_reduce_store_part(const sm_reduce_state *s, sm_part_buffers b, int32_t at, sm_part p) {

@@ -149,6 +149,8 @@ int32_t sm_reduce_is_better(const sm_reduce_state *s, int t, int32_t a, int32_t 
 sm_part sm_reduce_half(const sm_reduce_state *s, sm_part lanes, int which);
 sm_part sm_reduce_pick(const sm_reduce_state *s, int32_t condition, sm_part a, sm_part b);
 sm_part sm_reduce_combine(const sm_reduce_state *s, int t, sm_part a, sm_part b);
+/* The halves of a vector's lanes. */
+sm_part sm_reduce_combine_halves(const sm_reduce_state *s, int t, sm_part lanes);
 int32_t sm_reduce_neutral_value(const sm_reduce_state *s, int t, int width);
 sm_kir_type sm_reduce_type_of(const sm_reduce_state *s, int32_t value);
 /* A value in as many lanes as another one has. */
@@ -156,6 +158,8 @@ int32_t sm_reduce_widen(const sm_reduce_state *s, int32_t value, int32_t other);
 /* What leaves a part as it is. */
 sm_part sm_reduce_neutral(const sm_reduce_state *s, int t, int width);
 sm_part sm_reduce_load_part(const sm_reduce_state *s, sm_part_buffers b, int32_t at, int width);
+sm_part sm_reduce_load_parts(const sm_reduce_state *s, sm_part_buffers b, int32_t at, int32_t apart,
+                             int width);
 void sm_reduce_store_part(const sm_reduce_state *s, sm_part_buffers b, int32_t at, sm_part p);
 
 /* Loops that carry a part of each task: begins with `start`; ends the loop, where `parts` are
@@ -180,11 +184,10 @@ void sm_reduce_resume(const sm_reduce_state *s, const sm_reduce_columns *c);
 /* --- Elements (reduce_lanes.c) ---------------------------------------------------------------- */
 
 /* Of one stream in the code: more defeat the processor's prefetching. A team has nothing but
- * these on their way while it waits for memory. */
-enum { SM_REDUCE_LOADS = 4, SM_REDUCE_TEAM_LOADS = SM_REDUCE_PLACES };
+ * these on their way while it waits for memory; for what it has kept there are its other threads. */
+enum { SM_REDUCE_LOADS = 4, SM_REDUCE_TEAM_LOADS = SM_REDUCE_PLACES, SM_REDUCE_KEPT_LOADS = 2 };
 
-/* What a thread of a team keeps: from one element of the reduced axis to the next, those of all
- * threads between lanes. */
+/* What a team's threads keep: from one element of the reduced axis to the next. */
 static inline int sm_reduce_kept_apart(const sm_reduce_form *form) {
   return form->parts / SM_TREE_LANES * form->abreast * form->strip;
 }

@@ -51,8 +51,7 @@ static sm_part lanes_of(const sm_reduce_state *s, int t, int blocks, int block, 
 static sm_part combine_blocks(const sm_reduce_state *s, int t, int blocks, sm_part lanes[][SM_REDUCE_TASKS]) {
   for (int half = SM_TREE_LANES / 2; half > 0; half /= 2) {
     for (int block = 0; block < blocks; block++)
-      lanes[block][t] = sm_reduce_combine(s, t, sm_reduce_half(s, lanes[block][t], 0),
-                                          sm_reduce_half(s, lanes[block][t], 1));
+      lanes[block][t] = sm_reduce_combine_halves(s, t, lanes[block][t]);
   }
   for (int apart = 1; apart < blocks; apart *= 2) {
     for (int block = 0; block < blocks; block += 2 * apart)

@@ -112,9 +112,12 @@ static void run_items(sm_reduce_state *s) {
 
 /* --- The kernel's memory ---------------------------------------------------------------------- */
 
+/* A team has vectors of whole strips. */
 static int add_local(const sm_reduce_state *s, smelt_dtype dtype, int n) {
-  return s->form->threads ? sm_kir_add_shared(s->k, dtype, (uint32_t)n)
-                          : sm_kir_add_local(s->k, dtype, (uint32_t)n);
+  if (!s->form->threads) return sm_kir_add_local(s->k, dtype, (uint32_t)n);
+  int buffer = sm_kir_add_shared(s->k, dtype, (uint32_t)n);
+  sm_kir_align_buffer(s->k, buffer);
+  return buffer;
 }
 
 smelt_dtype sm_reduce_part_dtype(const sm_reduce_task *task, int field) {

@@ -193,8 +193,8 @@ typedef struct sm_reduce_place {
   int32_t step;                  /* of `index` from lane to lane; NONE: 1 */
   int32_t column;                /* of `inner`, in its strip */
   int32_t ahead;                 /* rows: see SM_REDUCE_SIZE_AHEAD */
-  int32_t kept, next_kept;       /* where scratch memory of the form's `keep` elements has what is kept of the
-                                    first lane, and how much further on that of the next; NONE: 1 */
+  int32_t kept;                  /* where scratch memory of the form's `keep` elements has what is kept of the
+                                    lanes */
   int32_t writes;                /* of a team's results, which all its threads have: how often this one
                                     stores them, 0 or 1; else NONE */
   int32_t there;                 /* how many of the lanes there are, the first ones; NONE: all */

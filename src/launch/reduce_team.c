@@ -54,14 +54,14 @@ static int32_t place_of_lane(const sm_reduce_state *s, const share *own) {
 /* The place of a row's lane from that of the lane before. */
 static int next_lane(const sm_reduce_form *form) { return count_blocks(form) * form->abreast; }
 
-/* Element i of the thread's first lane is kept at [i][0][member], of the next lane at [i][1][member]:
- * places that follow from the element's own, as there is one round. */
+/* Elements i of the thread's lanes are kept at [i][member]: places that follow from the first lane's own,
+ * as there is one round. */
 static int32_t find_kept(const sm_reduce_state *s, const share *own) {
   if (!s->form->keep) return SM_KIR_NONE;
   int32_t block = op_number(s, SM_KOP_MUL, own->block, SM_TREE_BLOCK);
   int32_t first = op2(s, SM_KOP_ADD, block, own->lane);
   int32_t before = op_number(s, SM_KOP_MUL, first, sm_reduce_kept_apart(s->form));
-  return op2(s, SM_KOP_SUB, sm_kir_member(s->k), before);
+  return op2(s, SM_KOP_SUB, op_number(s, SM_KOP_MUL, sm_kir_member(s->k), s->form->vector), before);
 }
 
 static share find_share(const sm_reduce_state *s, int32_t number_of_strip) {
@@ -79,40 +79,37 @@ static share find_share(const sm_reduce_state *s, int32_t number_of_strip) {
 
 /* --- Combining what a round has made -------------------------------------------------------- */
 
-/* Some parts from `first` on, each `apart` from the one before, to one. */
+/* Parts of one column from `first` on, each `apart` from the one before, to one. */
 static sm_part combine_places(const sm_reduce_state *s, int t, int32_t first, int n, int apart) {
-  sm_part parts[RADIX] = {sm_no_part};
-  for (int i = 0; i < n; i++) {
-    int32_t at = i ? op_number(s, SM_KOP_ADD, first, (int64_t)i * apart) : first;
-    parts[i] = sm_reduce_load_part(s, s->lanes[t], at, s->form->strip);
-  }
-  for (int half = n / 2; half > 0; half /= 2) {
-    for (int i = 0; i < half; i++) parts[i] = sm_reduce_combine(s, t, parts[i], parts[i + half]);
-  }
-  return parts[0];
+  sm_part parts = sm_reduce_load_parts(s, s->lanes[t], first, number(s, apart), n);
+  for (; n > 1; n /= 2) parts = sm_reduce_combine_halves(s, t, parts);
+  return parts;
 }
 
-/* From RADIX times as many parts of each result to `left`: some of the threads have enough to do. */
-static void combine_some(const sm_reduce_state *s, int left) {
-  int row = left * s->form->abreast;
-  int32_t member = sm_kir_member(s->k), first = op_number(s, SM_KOP_MUL, member, s->form->strip);
-  int32_t works = convert(s, SM_KOP_CAST, op_number(s, SM_KOP_LT, member, row), SMELT_I64);
-  (void)sm_kir_for(s->k, number(s, 0), works, 1);
+/* From `n` times as many parts of each result to `left`: some of the threads have enough to do. */
+static void combine_some(const sm_reduce_state *s, int n, int left) {
+  int row = left * s->form->abreast * s->form->strip;
+  int32_t first = sm_kir_for(s->k, sm_kir_member(s->k), number(s, row), s->form->threads);
   for (int t = 0; t < s->n; t++)
-    sm_reduce_store_part(s, s->lanes[t], first, combine_places(s, t, first, RADIX, row * s->form->strip));
+    sm_reduce_store_part(s, s->lanes[t], first, combine_places(s, t, first, n, row));
   sm_kir_end(s->k);
+  sm_kir_barrier(s->k);
 }
 
-/* Of all parts in shared memory the thread's result, by all threads. */
+/* Of all parts in shared memory the thread's result. Few of one column all threads combine, which need not
+ * wait for each other once more. */
 static void combine_round(const sm_reduce_state *s, const share *own, sm_part *parts) {
   int left = s->form->parts;
   sm_kir_barrier(s->k);
-  for (; left > RADIX; left /= RADIX) {
-    combine_some(s, left / RADIX);
-    sm_kir_barrier(s->k);
+  for (; left > RADIX; left /= RADIX) combine_some(s, RADIX, left / RADIX);
+  if (s->form->strip > 1 && left > 1) {
+    combine_some(s, left, 1);
+    left = 1;
   }
-  for (int t = 0; t < s->n; t++)
-    parts[t] = combine_places(s, t, own->result, left, s->form->abreast * s->form->strip);
+  for (int t = 0; t < s->n; t++) {
+    parts[t] = left > 1 ? combine_places(s, t, own->result, left, s->form->abreast)
+                        : sm_reduce_load_part(s, s->lanes[t], own->result, s->form->strip);
+  }
 }
 
 /* --- Elements --------------------------------------------------------------------------------- */
@@ -185,7 +182,7 @@ static void add_rest(const sm_reduce_state *s, const share *own, int32_t block) 
   int32_t reduced = op2(s, SM_KOP_ADD, first, i);
   sm_reduce_columns single = {own->columns.inner, own->columns.place, 1, SM_KIR_NONE, SM_KIR_NONE};
   if (s->form->keep) {
-    int32_t apart = op_number(s, SM_KOP_MUL, i, s->form->threads - sm_reduce_kept_apart(s->form));
+    int32_t apart = op_number(s, SM_KOP_MUL, i, 1 - sm_reduce_kept_apart(s->form));
     single.kept = op2(s, SM_KOP_ADD, own->columns.kept, apart);
   }
   sm_reduce_get_elements(s, &reduced, 1, &single, values);
