@@ -115,10 +115,11 @@ void sm_reduce_fill_lanes(const sm_reduce_state *s, const sm_reduce_round *r, in
   sm_reduce_end_parts(s, carried, n, sets);
 }
 
-/* A team does not wait for what it has kept. */
+/* A team waits for memory in its first pass. What later ones find in the caches, or a team has kept, takes
+ * less time than what is done with it. */
 static int choose_loads(const sm_reduce_state *s) {
-  if (!s->form->threads) return SM_REDUCE_LOADS;
-  return s->pass == 0 || !s->form->keep ? SM_REDUCE_TEAM_LOADS : SM_REDUCE_KEPT_LOADS;
+  if (s->form->threads && s->pass == 0) return SM_REDUCE_TEAM_LOADS;
+  return s->form->threads && s->form->keep ? SM_REDUCE_KEPT_LOADS : SM_REDUCE_LOADS;
 }
 
 void sm_reduce_run_lanes(const sm_reduce_state *s, int32_t from, int32_t to, int32_t first,

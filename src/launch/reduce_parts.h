@@ -184,7 +184,7 @@ void sm_reduce_resume(const sm_reduce_state *s, const sm_reduce_columns *c);
 /* --- Elements (reduce_lanes.c) ---------------------------------------------------------------- */
 
 /* Of one stream in the code: more defeat the processor's prefetching. A team has nothing but
- * these on their way while it waits for memory; for what it has kept there are its other threads. */
+ * these on their way while it waits for memory. */
 enum { SM_REDUCE_LOADS = 4, SM_REDUCE_TEAM_LOADS = SM_REDUCE_PLACES, SM_REDUCE_KEPT_LOADS = 2 };
 
 /* What a team's threads keep: from one element of the reduced axis to the next. */
