@@ -16,15 +16,6 @@ static bool has_effect(const sm_kir_ins *ins) {
          ins->kind == SM_KIR_NEXT || ins->kind == SM_KIR_BARRIER;
 }
 
-/* Whether a loop over the chunk has one round: its step is as large as chunks, which nobody but the
- * thread's own number gives to a text that has words. */
-static bool is_once(const sm_c_printer *p, const sm_kir_ins *ins) {
-  const sm_kir_ins *items = p->kernel->ins.items;
-  return ins->kind == SM_KIR_FOR && p->dialect->words && p->kernel->grain &&
-         ins->imm.step >= p->kernel->grain && items[ins->args[0]].kind == SM_KIR_CHUNK_BEGIN &&
-         items[ins->args[1]].kind == SM_KIR_CHUNK_END;
-}
-
 static void use(sm_c_printer *p, int32_t value, int32_t by) {
   if (value == SM_KIR_NONE) return;
   if (!p->used[value]) p->last_use[value] = by;
@@ -35,7 +26,7 @@ static void use(sm_c_printer *p, int32_t value, int32_t by) {
 static void find_used(sm_c_printer *p) {
   for (int32_t i = (int32_t)p->kernel->ins.len - 1; i >= 0; i--) {
     const sm_kir_ins *ins = &p->kernel->ins.items[i];
-    int args = is_once(p, ins) ? 1 : SM_KIR_ARGS;
+    int args = sm_c_is_once(p, ins) ? 1 : SM_KIR_ARGS;
     p->used[i] = p->used[i] || has_effect(ins);
     for (int a = 0; a < args && p->used[i]; a++) use(p, ins->args[a], i);
   }
@@ -87,74 +78,6 @@ static void add_table(sm_c_printer *p, const sm_kir_ins *ins) {
   add(p, "])");
 }
 
-/* --- Loops ----------------------------------------------------------------------------------- */
-
-/* "for (i64 v3 = v1; v3 < v2; v3 += 4) {", or of one round "{ const i64 v3 = begin;". Skeletons have
- * unrolled what is worth it: compilers of devices take most of their time for what they unroll once more. */
-static void begin_loop(sm_c_printer *p, int32_t i) {
-  const sm_kir_ins *ins = &p->kernel->ins.items[i];
-  bool once = is_once(p, ins);
-  for (int32_t c = i + 1; c <= i + sm_kir_carries(p->kernel, i); c++) {
-    sm_c_begin_value(p, c, false);
-    sm_c_value(p, p->kernel->ins.items[c].args[0]);
-    end_statement(p);
-  }
-  sm_c_indent(p);
-  p->depth++;
-  if (!once) add(p, p->dialect->loop);
-  add(p, once ? "{ const " : "for (");
-  sm_c_type(p, sm_c_dtype(p, i), 1);
-  sm_text_addf(p->text, " v%" PRId32 " = ", i);
-  sm_c_value(p, ins->args[0]);
-  if (once) {
-    end_statement(p);
-    return;
-  }
-  sm_text_addf(p->text, "; v%" PRId32 " < ", i);
-  sm_c_value(p, ins->args[1]);
-  sm_text_addf(p->text, "; v%" PRId32 " += %" PRId64 ") {\n", i, ins->imm.step);
-}
-
-/* Whether a NEXT before `i` of the same loop has given its value a new one. */
-static bool is_overwritten(const sm_c_printer *p, int32_t value, int32_t i) {
-  while (--i >= 0 && p->kernel->ins.items[i].kind == SM_KIR_NEXT) {
-    if (p->kernel->ins.items[i].args[0] == value) return true;
-  }
-  return false;
-}
-
-/* What a later NEXT reads and an earlier one writes is kept: all take effect at once. */
-static void add_kept(sm_c_printer *p, int32_t first, int32_t end) {
-  for (int32_t i = first; i < end; i++) {
-    int32_t value = p->kernel->ins.items[i].args[1];
-    sm_kir_type type = p->kernel->ins.items[i].type;
-    if (!is_overwritten(p, value, i)) continue;
-    sm_c_indent(p);
-    add(p, "const ");
-    sm_c_type(p, type.dtype, type.width);
-    sm_text_addf(p->text, " v%" PRId32 " = v%" PRId32, i, value);
-    end_statement(p);
-  }
-}
-
-/* All NEXTs of a loop, from the first. */
-static void add_nexts(sm_c_printer *p, int32_t first) {
-  int32_t end = first;
-  while (p->kernel->ins.items[end].kind == SM_KIR_NEXT) end++;
-  add_kept(p, first, end);
-  for (int32_t i = first; i < end; i++) {
-    const sm_kir_ins *ins = &p->kernel->ins.items[i];
-    const char *lane = ins->type.width > 1 ? ".l[l]" : "";
-    if (ins->args[0] == ins->args[1]) continue;
-    sm_c_indent(p);
-    sm_c_lanes(p, ins->type.width);
-    sm_text_addf(p->text, "v%" PRId32 "%s = ", ins->args[0], lane);
-    if (is_overwritten(p, ins->args[1], i)) sm_text_addf(p->text, "v%" PRId32 "%s", i, lane);
-    else sm_c_value(p, ins->args[1]);
-    end_statement(p);
-  }
-}
-
 /* --- The body ----------------------------------------------------------------------------------- */
 
 static void add_value(sm_c_printer *p, int32_t i) {
@@ -174,10 +97,10 @@ void sm_c_statement(sm_c_printer *p, int32_t i) {
   const sm_kir_ins *ins = &p->kernel->ins.items[i];
   switch (ins->kind) {
     case SM_KIR_FOR:
-      begin_loop(p, i);
+      sm_c_begin_loop(p, i);
       break;
     case SM_KIR_NEXT:
-      if (p->kernel->ins.items[i - 1].kind != SM_KIR_NEXT) add_nexts(p, i);
+      if (p->kernel->ins.items[i - 1].kind != SM_KIR_NEXT) sm_c_nexts(p, i);
       break;
     case SM_KIR_END:
       p->depth--;
@@ -201,7 +124,7 @@ void sm_c_statement(sm_c_printer *p, int32_t i) {
       break;
     default:
       if (sm_c_is_inline(p, i)) break;
-      if (sm_c_is_native(p, ins)) sm_c_native_kop(p, i);
+      if (sm_c_is_native(p, ins)) sm_c_native_statement(p, i);
       else add_value(p, i);
       break;
   }

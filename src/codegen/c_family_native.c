@@ -64,6 +64,30 @@ static void begin_value(sm_c_printer *p, int32_t i) {
   sm_text_addf(p->text, " v%" PRId32 "; v%" PRId32 ".v = ", i, i);
 }
 
+/* --- Lanes as they are ------------------------------------------------------------------ */
+
+bool sm_c_is_native_value(const sm_c_printer *p, int32_t value) {
+  const sm_kir_ins *ins = &p->kernel->ins.items[value];
+  return element_of(p, ins->type) && ins->kind != SM_KIR_IOTA;
+}
+
+/* Of vectors that are no variables there is none. */
+static bool is_native_half(const sm_c_printer *p, const sm_kir_ins *ins) {
+  return ins->kind == SM_KIR_HALF && element_of(p, ins->type) && sm_c_is_native_value(p, ins->args[0]) &&
+         p->kernel->ins.items[ins->args[0]].kind != SM_KIR_SPLAT;
+}
+
+/* "v7.v = v5.v.hi" */
+static void add_half(sm_c_printer *p, const sm_kir_ins *ins) {
+  sm_c_native_value(p, ins->args[0]);
+  sm_text_add(p->text, ins->imm.index ? ".hi" : ".lo");
+}
+
+void sm_c_native_carry(sm_c_printer *p, int32_t i) {
+  begin_value(p, i);
+  sm_c_native_value(p, p->kernel->ins.items[i].args[0]);
+}
+
 /* --- Scalar operations ------------------------------------------------------------------ */
 
 /* Comparisons are -1 where they hold, and choices go by the sign; bools are 0 and 1. */
@@ -113,10 +137,11 @@ static bool is_native_kop(const sm_c_printer *p, const sm_kir_ins *ins) {
   return is_half_cast(p, ins) || (is_whole((sm_kop)ins->kop) && operand_dtype(p, ins) == SMELT_F32);
 }
 
-void sm_c_native_kop(sm_c_printer *p, int32_t i) {
+void sm_c_native_statement(sm_c_printer *p, int32_t i) {
   const sm_kir_ins *ins = &p->kernel->ins.items[i];
   begin_value(p, i);
-  if (is_half_cast(p, ins)) add_half_cast(p, ins);
+  if (ins->kind == SM_KIR_HALF) add_half(p, ins);
+  else if (is_half_cast(p, ins)) add_half_cast(p, ins);
   else add_body(p, ins);
   sm_text_add(p->text, ";\n");
 }
@@ -166,7 +191,8 @@ void sm_c_native_load(sm_c_printer *p, int32_t i) {
 }
 
 bool sm_c_is_native(const sm_c_printer *p, const sm_kir_ins *ins) {
-  return ins->kind == SM_KIR_KOP ? is_native_kop(p, ins) : ins->kind == SM_KIR_LOAD && is_contiguous(p, ins);
+  if (ins->kind == SM_KIR_LOAD) return is_contiguous(p, ins);
+  return ins->kind == SM_KIR_KOP ? is_native_kop(p, ins) : is_native_half(p, ins);
 }
 
 static void add_stored(sm_c_printer *p, const sm_kir_ins *ins) {

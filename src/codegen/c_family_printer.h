@@ -85,7 +85,13 @@ void sm_c_types(sm_c_printer *p);
 /* c_family.c: what statements begin with, the depth's spaces; what there is to write of an instruction. */
 void sm_c_indent(sm_c_printer *p);
 void sm_c_statement(sm_c_printer *p, int32_t i);
-/* c_family_lanes.c, the same: for each lane; "const f32 v7 = " or "f32x4 v7; LANES(4) v7.l[l] = ". */
+/* c_family_loops.c: whether a FOR has one round; a FOR and its CARRYs; all NEXTs of a loop, from the first.
+ */
+bool sm_c_is_once(const sm_c_printer *p, const sm_kir_ins *loop);
+void sm_c_begin_loop(sm_c_printer *p, int32_t loop);
+void sm_c_nexts(sm_c_printer *p, int32_t first);
+/* c_family_lanes.c, what statements begin with too: for each lane; "const f32 v7 = " or "f32x4 v7; LANES(4)
+ * v7.l[l] = ". */
 void sm_c_lanes(sm_c_printer *p, int width);
 void sm_c_begin_value(sm_c_printer *p, int32_t value, bool constant);
 /* Whether the value has a variable for all lanes. */
@@ -103,12 +109,14 @@ const char *sm_c_space(const sm_c_printer *p, int buffer);
 bool sm_c_loads_at_once(const sm_c_printer *p, const sm_kir_ins *load);
 void sm_c_load(sm_c_printer *p, int32_t value);
 void sm_c_store(sm_c_printer *p, int32_t store);
-/* c_family_native.c: the vector type's definition; whether a LOAD or KOP has a form for all lanes at
- * once; a statement for an instruction, or part of it. False if there is no such form. */
+/* c_family_native.c: the vector type's definition; whether a LOAD, KOP or HALF has a form for all lanes at
+ * once, or a value in them; a statement for an instruction, or part of it. False if there is no such form. */
 bool sm_c_native_type(sm_c_printer *p, sm_kir_type type);
 bool sm_c_is_native(const sm_c_printer *p, const sm_kir_ins *ins);
+bool sm_c_is_native_value(const sm_c_printer *p, int32_t value);
 void sm_c_native_value(sm_c_printer *p, int32_t value);
-void sm_c_native_kop(sm_c_printer *p, int32_t value);
+void sm_c_native_carry(sm_c_printer *p, int32_t carry);
+void sm_c_native_statement(sm_c_printer *p, int32_t value);
 void sm_c_native_load(sm_c_printer *p, int32_t value);
 bool sm_c_native_store(sm_c_printer *p, const sm_kir_ins *store);
 /* c_family_native_functions.c: those that were noted in `native`. */
