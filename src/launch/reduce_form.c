@@ -79,6 +79,10 @@ static bool any_gives_index(const sm_reduce_task *tasks, int n_tasks) {
   return any;
 }
 
+static int lanes_of(int bytes, const sm_profile *profile) {
+  return profile->vector_bytes < bytes ? 1 : profile->vector_bytes / bytes;
+}
+
 /* Vectors of the widest elements that are combined. */
 static int choose_vector(const sm_reduce_task *tasks, int n_tasks, const sm_profile *profile) {
   int size = 1;
@@ -86,7 +90,7 @@ static int choose_vector(const sm_reduce_task *tasks, int n_tasks, const sm_prof
     int own = (int)smelt_dtype_size(tasks[t].dtype);
     size = own > size ? own : size;
   }
-  return profile->vector_bytes < size ? 1 : profile->vector_bytes / size;
+  return lanes_of(size, profile);
 }
 
 /* Leaves of an item's counter, of nothing one. Lengths that differ little share a kernel. */
@@ -297,6 +301,20 @@ static void choose_team(sm_reduce_form *form, const sm_reduce_extents *extents, 
   form->shuffle = choose_shuffle(form, profile);
 }
 
+/* Threads that wait for memory read whole vectors of it, of halves twice as many as they combine at once.
+ * What is kept is combined elements: of twice as many neighbours would wait for each other. */
+static void choose_waiting_team(sm_reduce_form *form, const sm_reduce_extents *extents, int bytes, int vector,
+                                const sm_profile *profile) {
+  enum { NARROWEST = 2 };
+  sm_reduce_form narrow = *form;
+  int size = extents->bytes > NARROWEST ? extents->bytes : NARROWEST, wide = lanes_of(size, profile);
+  bool reads = form->stage != SM_REDUCE_COMBINE && extents->bytes && wide > vector;
+  choose_team(form, extents, bytes, reads ? wide : vector, profile);
+  if (!reads || !form->keep) return;
+  *form = narrow;
+  choose_team(form, extents, bytes, vector, profile);
+}
+
 sm_reduce_form sm_reduce_choose(const sm_reduce_task *tasks, int n_tasks, int passes, int pass,
                                 const sm_reduce_extents *extents, sm_reduce_stage stage,
                                 const sm_profile *profile) {
@@ -314,7 +332,8 @@ sm_reduce_form sm_reduce_choose(const sm_reduce_task *tasks, int n_tasks, int pa
                          .side = 1};
   form.group = choose_group(extents->inner);
   if (is_worth_team(&form, extents, profile)) {
-    choose_team(&form, extents, part_bytes(tasks, n_tasks), choose_vector(tasks, n_tasks, profile), profile);
+    choose_waiting_team(&form, extents, part_bytes(tasks, n_tasks), choose_vector(tasks, n_tasks, profile),
+                        profile);
     return form;
   }
   form.whole_blocks = extents->reduced % SM_TREE_BLOCK == 0;

@@ -103,6 +103,7 @@ typedef struct sm_reduce_extents {
   bool across; /* rows taken as columns: in memory elements follow each other along the reduced axis */
   bool dense;  /* rows of columns follow each other in all that elements are made of, or it is the same
                   for all of them */
+  int bytes;   /* of the widest operand's element in memory; 0: as of the tasks */
 } sm_reduce_extents;
 
 typedef enum sm_reduce_stage { SM_REDUCE_WHOLE, SM_REDUCE_PARTIAL, SM_REDUCE_COMBINE } sm_reduce_stage;

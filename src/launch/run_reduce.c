@@ -124,6 +124,20 @@ static bool is_dense(const run *r) {
   return dense;
 }
 
+/* Bytes of the widest element that is read or written for each of the reduced ones. */
+static int element_bytes(const sm_trace *trace) {
+  const sm_block *elements = &trace->blocks.items[0];
+  size_t widest = 0;
+  for (size_t i = 0; i < elements->steps.len; i++) {
+    const sm_step *step = &elements->steps.items[i];
+    size_t own = 0;
+    if (step->kind == SM_STEP_READ) own = smelt_dtype_size(trace->inputs.items[step->index].dtype);
+    if (step->kind == SM_STEP_WRITE) own = smelt_dtype_size(trace->outputs.items[step->index].dtype);
+    widest = own > widest ? own : widest;
+  }
+  return (int)widest;
+}
+
 /* --- Stages ------------------------------------------------------------------------------ */
 
 static void add_stage(run *r, int pass, sm_reduce_stage stage) {
@@ -334,6 +348,7 @@ static void find_geometry(run *r) {
   r->geometry =
       sm_reduce_geometry_of(first_reduction(r), sm_block_shape(r->segment, &r->trace->blocks.items[0]));
   int n_tasks = sm_reduce_trace_tasks(r->trace, r->tasks);
+  r->geometry.extents.bytes = element_bytes(r->trace);
   if (sm_reduce_wants_across(r->tasks, n_tasks, &r->geometry.extents, r->env->device->profile))
     sm_reduce_turn_rows(&r->geometry);
 }

@@ -333,7 +333,7 @@ static inline void add_task(problem *p, sm_reduction r) {
 
 /* All reductions that the dtype has, in one kernel. */
 static inline problem all_tasks(smelt_dtype dtype, int64_t outer, int64_t reduced, int64_t inner) {
-  problem p = {.extents = {outer, reduced, inner, false, false}, .dtype = dtype};
+  problem p = {.extents = {outer, reduced, inner, false, false, 0}, .dtype = dtype};
   if (dtype == SMELT_BOOL) {
     add_task(&p, SM_REDUCTION_ANY);
     add_task(&p, SM_REDUCTION_ALL);
@@ -399,7 +399,7 @@ TEST(long_ones) {
 TEST(one_task_alone) {
   for (size_t i = 0; i < sizeof of_numbers / sizeof of_numbers[0]; i++) {
     for (int inner = 1; inner < 20; inner += 18) {
-      problem p = {.extents = {3, 777, inner, false, false}, .dtype = SMELT_F32};
+      problem p = {.extents = {3, 777, inner, false, false, 0}, .dtype = SMELT_F32};
       add_task(&p, of_numbers[i]);
       check_problem(&p);
     }

@@ -69,13 +69,13 @@ TEST(forms) {
     CHECK(f.strip % f.width == 0 && f.width % f.vector == 0 && f.vector >= 1);
     CHECK(f.levels == 64 || bytes * f.strip * f.levels <= (int64_t)1 << 16);
   }
-  CHECK(sm_reduce_wants_stages(&(sm_reduce_extents){1, 1 << 24, 1, false, false}, 1, profile));
-  CHECK(sm_reduce_wants_stages(&(sm_reduce_extents){1, 1 << 20, 8, false, false}, 1, profile));
-  CHECK(!sm_reduce_wants_stages(&(sm_reduce_extents){4096, 1 << 20, 1, false, false}, 1, profile));
-  CHECK(!sm_reduce_wants_stages(&(sm_reduce_extents){1, 4096, 1, false, false}, 1, profile));
-  CHECK(sm_reduce_wants_stages(&(sm_reduce_extents){1, 1 << 20, 1, false, false}, 3, profile));
-  CHECK(sm_reduce_wants_stages(&(sm_reduce_extents){16, 1 << 16, 1, false, false}, 1, profile));
-  CHECK(!sm_reduce_wants_stages(&(sm_reduce_extents){16, 1 << 16, 1, false, false}, 3, profile));
+  CHECK(sm_reduce_wants_stages(&(sm_reduce_extents){1, 1 << 24, 1, false, false, 0}, 1, profile));
+  CHECK(sm_reduce_wants_stages(&(sm_reduce_extents){1, 1 << 20, 8, false, false, 0}, 1, profile));
+  CHECK(!sm_reduce_wants_stages(&(sm_reduce_extents){4096, 1 << 20, 1, false, false, 0}, 1, profile));
+  CHECK(!sm_reduce_wants_stages(&(sm_reduce_extents){1, 4096, 1, false, false, 0}, 1, profile));
+  CHECK(sm_reduce_wants_stages(&(sm_reduce_extents){1, 1 << 20, 1, false, false, 0}, 3, profile));
+  CHECK(sm_reduce_wants_stages(&(sm_reduce_extents){16, 1 << 16, 1, false, false, 0}, 1, profile));
+  CHECK(!sm_reduce_wants_stages(&(sm_reduce_extents){16, 1 << 16, 1, false, false, 0}, 3, profile));
 }
 
 /* Memory that is left, in allocations. */

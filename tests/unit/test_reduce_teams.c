@@ -25,6 +25,11 @@ static void check_problem(problem *p) {
     profile = &own;
     check_stages(p, (runner){0});
   }
+  sm_profile wide = teams;
+  wide.shuffle = wide.plane;
+  profile = &wide;
+  p->extents.bytes = 2; /* twice as many at once */
+  check_stages(p, (runner){0});
   close_problem(p);
 }
 
@@ -136,14 +141,35 @@ TEST(forms_of_teams) {
   sm_reduce_form f = sm_reduce_choose(p.tasks, 1, 1, 0, &p.extents, SM_REDUCE_WHOLE, profile);
   CHECK(f.threads == 64 && f.abreast == 1 && f.one_leaf && f.whole_blocks && f.vector == 4);
   CHECK(!sm_reduce_wants_stages(&p.extents, 1, profile));
-  p.extents = (sm_reduce_extents){1, 4096, 4096, false, false};
+  p.extents = (sm_reduce_extents){1, 4096, 4096, false, false, 0};
   CHECK(sm_reduce_wants_stages(&p.extents, 1, profile));
   f = sm_reduce_choose(p.tasks, 1, 1, 0, &p.extents, SM_REDUCE_PARTIAL, profile);
   CHECK(f.threads == 256 && f.abreast == 16 && f.one_leaf && f.vector == 4);
   CHECK_I64(sm_reduce_work_items(&f, &p.extents) / f.abreast, 1024);
-  p.extents = (sm_reduce_extents){1 << 20, 8, 1, false, false};
+  p.extents = (sm_reduce_extents){1 << 20, 8, 1, false, false, 0};
   f = sm_reduce_choose(p.tasks, 1, 1, 0, &p.extents, SM_REDUCE_WHOLE, profile);
   CHECK_I64(f.threads, 0);
+}
+
+/* 16 bytes at once also of halves, but where rows are kept as what they become. */
+TEST(vectors_of_halves) {
+  sm_reduce_extents e = {4096, 4096, 1, false, false, 2};
+  sm_reduce_task task = {SM_REDUCTION_SUM, SMELT_F32, 0};
+  CHECK_I64(sm_reduce_choose(&task, 1, 1, 0, &e, SM_REDUCE_WHOLE, &teams).vector, 8);
+  CHECK_I64(sm_reduce_choose(&task, 1, 1, 0, &e, SM_REDUCE_PARTIAL, &teams).vector, 8);
+  sm_reduce_form f = sm_reduce_choose(&task, 1, 2, 0, &e, SM_REDUCE_WHOLE, &teams);
+  CHECK(f.vector == 4 && f.keep > 0 && f.abreast == 1);
+  e.reduced = 1 << 20;
+  f = sm_reduce_choose(&task, 1, 2, 0, &e, SM_REDUCE_WHOLE, &teams);
+  CHECK(f.vector == 8 && f.keep == 0);
+  e = (sm_reduce_extents){1, 4096, 4096, false, false, 2};
+  f = sm_reduce_choose(&task, 1, 1, 0, &e, SM_REDUCE_PARTIAL, &teams);
+  CHECK(f.vector == 8 && f.strip == 8);
+  CHECK_I64(sm_reduce_choose(&task, 1, 1, 0, &e, SM_REDUCE_COMBINE, &teams).vector, 4);
+  e.bytes = 4;
+  CHECK_I64(sm_reduce_choose(&task, 1, 1, 0, &e, SM_REDUCE_PARTIAL, &teams).vector, 4);
+  e.bytes = 1;
+  CHECK_I64(sm_reduce_choose(&task, 1, 1, 0, &e, SM_REDUCE_PARTIAL, &teams).vector, 8);
 }
 
 static void resume_nothing(void *user, sm_kir_kernel *k, const sm_reduce_place *at, const int32_t *values) {
@@ -175,6 +201,7 @@ TEST(sizes_of_teams) {
     sm_profile own = *profiles[below(PROFILES)];
     if (below(2)) own.shuffle = own.plane;
     profile = &own;
+    p.extents.bytes = below(5) ? 1 << below(4) : 0;
     sm_reduce_form f = sm_reduce_choose(p.tasks, p.n, 1, 0, &p.extents, (sm_reduce_stage)below(3), profile);
     if (f.threads == 0) continue;
     CHECK(f.threads <= profile->max_group && f.threads % f.abreast == 0 && (f.parts & (f.parts - 1)) == 0);
@@ -188,5 +215,5 @@ TEST(sizes_of_teams) {
 
 TEST_MAIN(CASE(rows), CASE(order_of_zeros), CASE(columns), CASE(short_rows), CASE(many_columns),
           CASE(long_ones), CASE(one_task_alone), CASE(work_before_and_after), CASE(nothing_to_do),
-          CASE(combining_many), CASE(teams_on_a_device), CASE(forms_of_teams),
+          CASE(combining_many), CASE(teams_on_a_device), CASE(forms_of_teams), CASE(vectors_of_halves),
           CASE(passes_without_tasks_have_no_memory), CASE(sizes_of_teams))
