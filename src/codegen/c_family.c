@@ -78,7 +78,7 @@ static void add_table(sm_c_printer *p, const sm_kir_ins *ins) {
   add(p, "])");
 }
 
-/* --- The body ----------------------------------------------------------------------------------- */
+/* --- Instructions -------------------------------------------------------------------------------- */
 
 static void add_value(sm_c_printer *p, int32_t i) {
   const sm_kir_ins *ins = &p->kernel->ins.items[i];
@@ -130,6 +130,37 @@ void sm_c_statement(sm_c_printer *p, int32_t i) {
   }
 }
 
+/* --- Memory of the kernel's own -------------------------------------------------------------- */
+
+/* Where shared buffer number `i` begins, if they lie behind each other; of as many as there are what all
+ * take. */
+static uint32_t shared_offset(const sm_kir_kernel *k, size_t i) {
+  enum { ALIGNED = 16 };
+  uint32_t bytes = 0;
+  for (size_t other = 0; other < i; other++) {
+    const sm_kir_buffer *b = &k->buffers.items[other];
+    uint32_t own = b->shared ? b->local * (uint32_t)smelt_dtype_size(b->dtype) : 0;
+    bytes += (own + ALIGNED - 1) / ALIGNED * ALIGNED;
+  }
+  return bytes;
+}
+
+uint32_t sm_c_family_given_shared(const sm_kir_kernel *kernel, const sm_dialect *dialect) {
+  uint32_t bytes = shared_offset(kernel, kernel->buffers.len);
+  return dialect->most_shared && bytes > dialect->most_shared ? bytes : 0;
+}
+
+/* "f32 * const b4 = (f32 *)(shared + 8192);" */
+static void add_given(sm_c_printer *p, size_t i) {
+  smelt_dtype dtype = p->kernel->buffers.items[i].dtype;
+  sm_c_indent(p);
+  sm_c_type(p, dtype == SMELT_BOOL ? SMELT_U8 : dtype, 1);
+  sm_text_addf(p->text, " * const b%zu = (", i);
+  sm_c_type(p, dtype == SMELT_BOOL ? SMELT_U8 : dtype, 1);
+  sm_text_addf(p->text, " *)(shared + %" PRIu32 ")", shared_offset(p->kernel, i));
+  end_statement(p);
+}
+
 static void add_local(sm_c_printer *p, size_t i) {
   const sm_kir_buffer *b = &p->kernel->buffers.items[i];
   if (!b->local) return;
@@ -140,6 +171,17 @@ static void add_local(sm_c_printer *p, size_t i) {
   sm_text_addf(p->text, " b%zu[%" PRIu32 "]", i, b->local);
   end_statement(p);
 }
+
+static void add_memory(sm_c_printer *p) {
+  bool given = sm_c_family_given_shared(p->kernel, p->dialect) > 0;
+  if (given) line(p, p->dialect->given_shared);
+  for (size_t i = 0; i < p->kernel->buffers.len; i++) {
+    if (given && p->kernel->buffers.items[i].shared) add_given(p, i);
+    else add_local(p, i);
+  }
+}
+
+/* --- The body ----------------------------------------------------------------------------------- */
 
 static bool needs_end(const sm_c_printer *p) {
   for (size_t i = 0; i < p->kernel->ins.len; i++) {
@@ -166,7 +208,7 @@ static void add_chunk(sm_c_printer *p) {
 static void add_body(sm_c_printer *p) {
   p->depth = 1;
   line(p, p->dialect->init_begin);
-  for (size_t i = 0; i < p->kernel->buffers.len; i++) add_local(p, i);
+  add_memory(p);
   if (p->dialect->words) add_chunk(p);
   line(p, p->dialect->init_end);
   line(p, p->dialect->body_begin);

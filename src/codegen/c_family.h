@@ -67,6 +67,9 @@ smelt_status sm_c_family_text(const sm_kir_kernel *kernel, const sm_dialect *dia
                               sm_text *out, smelt_error *err);
 /* How the words are passed. */
 bool sm_c_family_by_value(const sm_kir_kernel *kernel, const sm_dialect *dialect);
+/* Bytes of the group's memory that a launch has to give: all that its shared buffers take, if the dialect
+ * cannot declare so much; else 0. */
+uint32_t sm_c_family_given_shared(const sm_kir_kernel *kernel, const sm_dialect *dialect);
 /* Whether there is a third parameter. */
 bool sm_c_family_has_table(const sm_kir_kernel *kernel);
 

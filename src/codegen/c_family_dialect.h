@@ -24,6 +24,8 @@ struct sm_dialect {
   const char *entry, *group_entry;        /* before the kernel's name; %d: the threads of a group */
   bool exact_groups;                      /* group_entry says how many there are, and not how many at most */
   const char *global, *constant, *shared; /* address spaces */
+  uint32_t most_shared;                   /* bytes of shared buffers that can be declared; 0: all */
+  const char *given_shared;               /* the declaration of others, which a launch gives */
   const char *aligned;                    /* before a shared buffer whose vectors are aligned */
   const char *vector;                     /* before a vector type; %d is its size in bytes */
   bool native_vectors;                    /* of OpenCL: operators and functions take them */

@@ -31,6 +31,8 @@ const sm_dialect sm_dialect_cuda = {
     .shuffle = "(T)__shfl_xor_sync(0xffffffffu, a, digit)",
     .narrow_bf16 = "  u16 v;\n  asm(\"cvt.rn.bf16.f32 %0, %1;\" : \"=h\"(v) : \"f\"(a));\n  return v;\n",
     .has_narrow_bf16 = "__CUDA_ARCH__ >= 800",
+    .most_shared = 48 * 1024,
+    .given_shared = "extern __shared__ __align__(16) unsigned char shared[];",
     CUDA_LIKE,
 };
 

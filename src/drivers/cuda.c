@@ -37,7 +37,7 @@ static void fill_profile(sm_cuda_device *d) {
                             .plane = 32,
                             .shuffle = 32,
                             .max_group = 256,
-                            .shared_bytes = 48 * 1024,
+                            .shared_bytes = (uint32_t)d->info.shared,
                             .dialect = &sm_dialect_cuda};
 }
 

@@ -90,7 +90,7 @@ static smelt_status enqueue(const sm_cuda_device *d, const launching *l, smelt_e
   if (code == CUDA_SUCCESS) {
     function = "cuLaunchKernel";
     code = d->cuda.cuLaunchKernel(l->kernel->function, (unsigned)size.groups, 1, 1, (unsigned)size.threads, 1,
-                                  1, 0, d->stream, l->arguments, NULL);
+                                  1, l->kernel->base.given_shared, d->stream, l->arguments, NULL);
   }
   sm_cuda_leave(d);
   return code == CUDA_SUCCESS ? SMELT_OK : sm_cuda_fail(err, SMELT_ERR_LAUNCH, function, code);

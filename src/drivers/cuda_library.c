@@ -129,6 +129,7 @@ smelt_status sm_cuda_find(const sm_cuda *cuda, int number, sm_cuda_info *out, sm
   out->major = attribute(cuda, out->id, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
   out->minor = attribute(cuda, out->id, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   out->units = attribute(cuda, out->id, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  out->shared = attribute(cuda, out->id, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
   out->pools = attribute(cuda, out->id, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED);
   return SMELT_OK;
 }

@@ -35,7 +35,9 @@ enum {
   CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
   CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
   CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
+  CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
   CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED = 115,
+  CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
   CU_STREAM_NON_BLOCKING = 1
 };
 
@@ -70,6 +72,7 @@ typedef struct sm_cuda_info {
   char name[96];
   int major, minor; /* compute capability */
   int units;
+  int shared;    /* bytes that a group may have in common, if its kernel asks for them */
   size_t memory; /* bytes */
   bool pools;    /* memory can be had in the order of a stream */
 } sm_cuda_info;

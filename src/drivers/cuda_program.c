@@ -67,6 +67,17 @@ static smelt_status open_and_compile(sm_cuda_device *d, const char *text, const 
 
 /* --- Kernels ------------------------------------------------------------------------------------ */
 
+/* `called` becomes what was called last. */
+static CUresult take_function(const sm_cuda_device *d, sm_cuda_kernel *k, const char *name,
+                              const char **called) {
+  int shared = (int)k->base.given_shared;
+  *called = "cuModuleGetFunction";
+  CUresult result = d->cuda.cuModuleGetFunction(&k->function, k->module, name);
+  if (result != CUDA_SUCCESS || shared == 0) return result;
+  *called = "cuFuncSetAttribute";
+  return d->cuda.cuFuncSetAttribute(k->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared);
+}
+
 smelt_status sm_cuda_load(sm_device *device, const sm_object *code, const char *name, sm_text_kernel *out,
                           smelt_error *err) {
   const sm_cuda_device *d = device->state;
@@ -75,8 +86,7 @@ smelt_status sm_cuda_load(sm_device *device, const sm_object *code, const char *
   CUresult result = d->cuda.cuModuleLoadData(&k->module, code->data);
   const char *function = "cuModuleLoadData";
   if (result == CUDA_SUCCESS) {
-    function = "cuModuleGetFunction";
-    result = d->cuda.cuModuleGetFunction(&k->function, k->module, name);
+    result = take_function(d, k, name, &function);
     if (result != CUDA_SUCCESS) (void)d->cuda.cuModuleUnload(k->module);
   }
   sm_cuda_leave(d);

@@ -20,7 +20,7 @@ const sm_profile sm_null_profiles[] = {
     {.name = "cpu-avx2", .vector_bytes = 32, .max_bindings = 128, .chunked = true},
     {.name = "cpu-neon", .vector_bytes = 16, .max_bindings = 128, .chunked = true},
     {.name = "metal", .vector_bytes = 16, .max_bindings = 28, .plane = 64, .shuffle = 32, .max_group = 256, .shared_bytes = 32 * 1024, .dialect = &sm_dialect_msl},
-    {.name = "cuda-sm90", .vector_bytes = 16, .max_bindings = 128, .plane = 32, .shuffle = 32, .max_group = 256, .shared_bytes = 48 * 1024, .dialect = &sm_dialect_cuda},
+    {.name = "cuda-sm90", .vector_bytes = 16, .max_bindings = 128, .plane = 32, .shuffle = 32, .max_group = 256, .shared_bytes = 227 * 1024, .dialect = &sm_dialect_cuda},
     {.name = "hip-gfx942", .vector_bytes = 16, .max_bindings = 128, .plane = 64, .shuffle = 64, .max_group = 256, .shared_bytes = 64 * 1024, .dialect = &sm_dialect_hip},
     {.name = "opencl12", .vector_bytes = 16, .max_bindings = 64, .plane = 32, .max_group = 256, .shared_bytes = 32 * 1024, .dialect = &sm_dialect_opencl},
     {.name = "c", .vector_bytes = 16, .max_bindings = 128, .chunked = true, .dialect = &sm_dialect_c},

@@ -54,6 +54,7 @@ smelt_status sm_text_kernel_make(sm_device *device, const sm_kernel_maker *maker
   if (!kernel) return sm_error_memory(err, "a kernel");
   kernel->by_value = sm_c_family_by_value(ir, maker->dialect);
   kernel->has_table = sm_c_family_has_table(ir);
+  kernel->given_shared = sm_c_family_given_shared(ir, maker->dialect);
   kernel->base.from_cache = load_cached(device, maker, key, ir->name, kernel);
   smelt_status status = kernel->base.from_cache ? SMELT_OK : build_new(device, maker, key, ir, kernel, err);
   if (status != SMELT_OK) {

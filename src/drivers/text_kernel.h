@@ -14,6 +14,7 @@
 typedef struct sm_text_kernel {
   struct sm_kernel base;
   bool by_value, has_table; /* how arguments are passed: codegen/c_family.h */
+  uint32_t given_shared;    /* bytes that launches give, there too */
 } sm_text_kernel;
 
 /* Code that a compiler has made; `data` NULL if there is none to keep. */

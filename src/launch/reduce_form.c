@@ -28,15 +28,16 @@ enum {
 
 /* Of teams. A few hundred of them fill a large device, two of which then have a processor. */
 enum {
-  TEAM_THREADS = 256,      /* at most */
-  FEW_THREADS = 64,        /* too few for one team, if there are more results */
-  TEAM_BYTES = 16 * 1024,  /* of shared memory: a processor has that for each of a dozen teams */
-  TEAM_COLUMNS = 64,       /* about as many as a team of columns has */
-  MOST_STRIPS = 16,        /* of vectors of 16 bytes: neighbours read 256 bytes */
-  LEAST_ELEMENTS = 32,     /* a single thread is done with fewer */
-  LEAST_PARTIALS = 8,      /* the same */
-  FEW_TEAMS = 256,         /* too few for a large device */
-  FEW_RESIDENT_TEAMS = 64, /* the same, of those that find their rows in the caches */
+  TEAM_THREADS = 256,        /* at most */
+  FEW_THREADS = 64,          /* too few for one team, if there are more results */
+  TEAM_BYTES = 16 * 1024,    /* of shared memory: a processor has that for each of a dozen teams */
+  MOST_KEPT_BYTES = 1 << 16, /* the same, that some teams have, which have more threads */
+  TEAM_COLUMNS = 64,         /* about as many as a team of columns has */
+  MOST_STRIPS = 16,          /* of vectors of 16 bytes: neighbours read 256 bytes */
+  LEAST_ELEMENTS = 32,       /* a single thread is done with fewer */
+  LEAST_PARTIALS = 8,        /* the same */
+  FEW_TEAMS = 256,           /* too few for a large device */
+  FEW_RESIDENT_TEAMS = 64,   /* the same, of those that find their rows in the caches */
 };
 
 /* Of columns side by side, so that longer pieces of each row are read at once. Measured
@@ -256,7 +257,8 @@ static bool is_worth_team(const sm_reduce_form *form, const sm_reduce_extents *e
 static int choose_team_keep(const sm_reduce_form *form, const sm_profile *profile) {
   int keep = form->parts * SM_TREE_LANES * form->abreast * form->strip;
   bool has_room = profile->shared_bytes >= TEAM_BYTES + SM_REDUCE_KEPT_BYTES;
-  bool fits = has_room && keep <= SM_REDUCE_KEPT_BYTES / (int)sizeof(float);
+  int room = has_room ? (int)profile->shared_bytes - TEAM_BYTES : 0;
+  bool fits = keep <= (room < MOST_KEPT_BYTES ? room : MOST_KEPT_BYTES) / (int)sizeof(float);
   return is_resident(form) && form->one_leaf && fits ? keep : 0;
 }
 

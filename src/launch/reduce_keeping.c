@@ -123,7 +123,7 @@ static bool assign_rows(finder *f) {
     }
   }
   for (int row = 0; row < f->keeping->rows; row++) bytes += row_bytes(f, f->keeping->dtypes[row]);
-  return bytes <= SM_REDUCE_KEPT_BYTES;
+  return bytes <= sm_reduce_kept_bytes(f->form);
 }
 
 /* The one that is worked out again with the least effort. */

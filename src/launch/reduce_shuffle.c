@@ -31,8 +31,7 @@ static sm_part combine_across(const sm_reduce_state *s, int t, sm_part own, int 
 sm_part sm_reduce_shuffle(const sm_reduce_state *s, int t, sm_part lanes) {
   int vector = s->form->vector, threads = SM_TREE_LANES / vector;
   for (int digit = threads / 2; digit > 0; digit /= 2) lanes = combine_across(s, t, lanes, digit, vector);
-  for (int width = vector; width > 1; width /= 2)
-    lanes = sm_reduce_combine_halves(s, t, lanes);
+  for (int width = vector; width > 1; width /= 2) lanes = sm_reduce_combine_halves(s, t, lanes);
   for (int digit = threads; digit < s->form->shuffle; digit *= 2)
     lanes = combine_across(s, t, lanes, digit, 1);
   return lanes;

@@ -134,8 +134,13 @@ typedef struct sm_reduce_form {
                                       multiple of `width` */
 } sm_reduce_form;
 
-/* Of scratch memory for what a form keeps, on the thread's stack or in the team's memory. */
+/* Of scratch memory for what a form keeps: on the thread's stack, or in the team's memory, where a
+ * longer row has what one value of its elements takes. */
 enum { SM_REDUCE_KEPT_BYTES = 32 * 1024 };
+static inline int sm_reduce_kept_bytes(const sm_reduce_form *form) {
+  int one = form->threads ? form->keep * (int)sizeof(float) : 0;
+  return one > SM_REDUCE_KEPT_BYTES ? one : SM_REDUCE_KEPT_BYTES;
+}
 
 /* The form of one stage (reduce_form.c), in a pass of so many; only the class of the extents
  * enters it. */

@@ -29,6 +29,8 @@
 #define NVRTC(name, parameters) EXPORT nvrtcResult name parameters;
 #include "drivers/cuda.def"
 
+enum { MOST_SHARED = 227 * 1024 };
+
 typedef void run_grid_fn(unsigned blocks, unsigned threads, void **arguments);
 
 /* --- The floating-point environment ----------------------------------------------------------- */
@@ -84,9 +86,10 @@ CUresult cuDeviceGetName(char *name, int size, CUdevice device) {
 
 CUresult cuDeviceGetAttribute(int *value, int which, CUdevice device) {
   (void)device;
-  *value = which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR   ? 9
-           : which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? 0
-                                                                   : 1;
+  *value = which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR            ? 9
+           : which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR          ? 0
+           : which == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN ? MOST_SHARED
+                                                                            : 1;
   return CUDA_SUCCESS;
 }
 
@@ -213,12 +216,42 @@ CUresult cuModuleGetFunction(CUfunction *out, CUmodule module, const char *name)
 
 static pthread_mutex_t running = PTHREAD_MUTEX_INITIALIZER;
 
+/* Functions that may be given memory of the group, those asked for last. */
+enum { ALLOWED = 64 };
+static struct {
+  CUfunction function;
+  unsigned bytes;
+} allowed[ALLOWED];
+static unsigned n_allowed;
+
+CUresult cuFuncSetAttribute(CUfunction function, int attribute, int value) {
+  bool valid =
+      attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES && value > 0 && value <= MOST_SHARED;
+  if (!valid) return CUDA_ERROR_INVALID_VALUE;
+  (void)pthread_mutex_lock(&running);
+  allowed[n_allowed].function = function;
+  allowed[n_allowed].bytes = (unsigned)value;
+  n_allowed = (n_allowed + 1) % ALLOWED;
+  (void)pthread_mutex_unlock(&running);
+  return CUDA_SUCCESS;
+}
+
+static bool may_have(CUfunction function, unsigned bytes) {
+  bool may = bytes == 0;
+  (void)pthread_mutex_lock(&running);
+  for (int i = 0; i < ALLOWED; i++)
+    may = may || (allowed[i].function == function && bytes <= allowed[i].bytes);
+  (void)pthread_mutex_unlock(&running);
+  return may;
+}
+
 CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                         unsigned bz, unsigned shared, CUstream s, void **arguments, void **extra) {
   FAIL_IF_ASKED();
   run_grid_fn *run;
   memcpy(&run, &function, sizeof run);
-  if (gy != 1 || gz != 1 || by != 1 || bz != 1 || shared || extra || !gx || !bx || bx > 1024)
+  if (gy != 1 || gz != 1 || by != 1 || bz != 1 || extra || !may_have(function, shared) || !gx || !bx ||
+      bx > 1024)
     return CUDA_ERROR_INVALID_VALUE;
   if (check(s) != CUDA_SUCCESS) return CUDA_ERROR_INVALID_CONTEXT;
   (void)pthread_mutex_lock(&running);
@@ -246,16 +279,19 @@ nvrtcResult nvrtcCreateProgram(nvrtcProgram *out, const char *text, const char *
   return *out && (*out)->text ? 0 : 1;
 }
 
-/* Instructions of NVIDIA's machines, and what stands for them; there is one NaN there. */
+/* Instructions of NVIDIA's machines, and what stands for them (there is one NaN there); memory that a
+ * launch gives. */
 static const char *const instructions[][2] = {
     {"asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(v) : \"h\"(a));", "v = sm_f16_to_f32(a);"},
     {"asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(v) : \"f\"(a));", "v = a != a ? 0x7fff : sm_f16_from_f32(a);"},
     {"asm(\"cvt.rn.bf16.f32 %0, %1;\" : \"=h\"(v) : \"f\"(a));",
-     "v = a != a ? 0x7fff : sm_bf16_from_f32(a);"}};
-enum { INSTRUCTIONS = sizeof instructions / sizeof instructions[0] };
+     "v = a != a ? 0x7fff : sm_bf16_from_f32(a);"},
+    {"extern __shared__ __align__(16) unsigned char shared[];",
+     "alignas(16) static unsigned char shared[227 * 1024];"}};
+enum { INSTRUCTIONS = sizeof instructions / sizeof instructions[0], HALVES = 3 };
 
 static bool has_halves(const char *text) {
-  for (int i = 0; i < INSTRUCTIONS; i++) {
+  for (int i = 0; i < HALVES; i++) {
     if (strstr(text, instructions[i][0])) return true;
   }
   return false;

@@ -304,10 +304,30 @@ TEST(groups_share_memory) {
   try_groups_on("cuda");
 }
 
-TEST_MAIN(CASE(a_launch_is_three_calls), CASE(groups_share_memory), CASE(missing_library),
-          CASE(missing_device), CASE(missing_compiler), CASE(described), CASE(memory_has_places),
-          CASE(memory_runs_out), CASE(copies_stay_on_the_device), CASE(opening_that_fails),
-          CASE(work_that_fails), CASE(memory_that_is_lacking_once), CASE(waiting_that_fails),
-          CASE(forked_processes_are_refused), CASE(the_float_environment_of_the_host_changes_nothing),
-          CASE(words_by_value_and_in_memory), CASE(compilers_words_are_passed_on), CASE(texts_are_logged),
-          CASE(code_is_kept))
+/* Two rows that are kept in 64 KiB. */
+static void compute_long_rows(const char *device, float *out) {
+  enum { COLUMNS = 16384 };
+  static float in[2 * COLUMNS];
+  smelt_error err = {0};
+  smelt_context *ctx = open_device(device);
+  for (int i = 0; i < 2 * COLUMNS; i++) in[i] = (float)(i * 37 % 1001) / 100;
+  smelt_tensor *y = smelt_softmax(smelt_from_host(ctx, SMELT_F32, DIMS(2, COLUMNS), in), 1);
+  CHECK_OK(smelt_into_host(y, SMELT_F32, out, sizeof in, &err), err);
+  close_context(ctx);
+}
+
+TEST(long_rows_have_memory_of_the_group) {
+  static float expected[2 * 16384], actual[2 * 16384];
+  simulate();
+  compute_long_rows("ref", expected);
+  compute_long_rows("cuda", actual);
+  CHECK(memcmp(actual, expected, sizeof expected) == 0);
+}
+
+TEST_MAIN(CASE(a_launch_is_three_calls), CASE(groups_share_memory), CASE(long_rows_have_memory_of_the_group),
+          CASE(missing_library), CASE(missing_device), CASE(missing_compiler), CASE(described),
+          CASE(memory_has_places), CASE(memory_runs_out), CASE(copies_stay_on_the_device),
+          CASE(opening_that_fails), CASE(work_that_fails), CASE(memory_that_is_lacking_once),
+          CASE(waiting_that_fails), CASE(forked_processes_are_refused),
+          CASE(the_float_environment_of_the_host_changes_nothing), CASE(words_by_value_and_in_memory),
+          CASE(compilers_words_are_passed_on), CASE(texts_are_logged), CASE(code_is_kept))

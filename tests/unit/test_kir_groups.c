@@ -197,6 +197,31 @@ TEST(texts_exchange_values) {
   check_shuffle("opencl", SMELT_F32, "opencl has no values of other threads", NULL);
 }
 
+/* What CUDA cannot declare the launch gives. */
+TEST(much_memory_is_given) {
+  sm_kir_kernel k = build_sum();
+  (void)sm_kir_add_shared(&k, SMELT_F32, 12 * 1024 - 4);
+  CHECK_I64(sm_c_family_given_shared(&k, &sm_dialect_cuda), 0);
+  sm_kir_align_buffer(&k, sm_kir_add_shared(&k, SMELT_BOOL, 1));
+  CHECK_I64(sm_c_family_given_shared(&k, &sm_dialect_cuda), 48 * 1024 + 16);
+  CHECK_I64(sm_c_family_given_shared(&k, &sm_dialect_hip), 0);
+  sm_text text;
+  smelt_error err;
+  sm_text_init(&text, &sm_malloc_allocator);
+  CHECK_OK(sm_c_family_text(&k, &sm_dialect_cuda, (sm_text_form){.group = 256}, &text, &err), err);
+  CHECK_CONTAINS(text.data, "extern __shared__ __align__(16) unsigned char shared[];");
+  CHECK_CONTAINS(text.data, "f32 * const b3 = (f32 *)(shared + 16);");
+  CHECK_CONTAINS(text.data, "u8 * const b4 = (u8 *)(shared + 49152);");
+  sm_text_free(&text);
+  sm_kir_free(&k);
+}
+
+TEST(only_what_groups_share_is_aligned) {
+  sm_kir_kernel k = start();
+  sm_kir_align_buffer(&k, sm_kir_add_local(&k, SMELT_F32, 4));
+  check_fault(&k, "local and aligned");
+}
+
 TEST(c_has_no_groups) {
   sm_kir_kernel k = build_sum();
   sm_text text;
@@ -229,5 +254,5 @@ TEST(printed) {
 TEST_MAIN(CASE(groups_share_memory), CASE(values_outlive_barriers), CASE(threads_exchange_values),
           CASE(shuffles_have_to_be_met_by_pairs), CASE(barriers_have_to_be_met_by_all),
           CASE(groups_have_to_be_announced), CASE(identity_has_the_threads),
-          CASE(texts_share_memory_and_wait), CASE(texts_exchange_values), CASE(c_has_no_groups),
-          CASE(printed))
+          CASE(texts_share_memory_and_wait), CASE(texts_exchange_values), CASE(much_memory_is_given),
+          CASE(only_what_groups_share_is_aligned), CASE(c_has_no_groups), CASE(printed))

@@ -172,6 +172,23 @@ TEST(vectors_of_halves) {
   CHECK_I64(sm_reduce_choose(&task, 1, 1, 0, &e, SM_REDUCE_PARTIAL, &teams).vector, 8);
 }
 
+/* Of long rows where a group may have much memory. */
+TEST(kept_rows) {
+  sm_reduce_extents e = {4096, 16384, 1, false, false, 4};
+  sm_reduce_task task = {SM_REDUCTION_SUM, SMELT_F32, 0};
+  sm_profile large = teams;
+  CHECK_I64(sm_reduce_choose(&task, 1, 2, 0, &e, SM_REDUCE_WHOLE, &large).keep, 0);
+  large.shared_bytes = 227 * 1024;
+  sm_reduce_form f = sm_reduce_choose(&task, 1, 2, 0, &e, SM_REDUCE_WHOLE, &large);
+  CHECK(f.keep == 16384 && f.threads == 256 && f.one_leaf);
+  CHECK_I64(sm_reduce_kept_bytes(&f), 64 * 1024);
+  CHECK_I64(sm_reduce_choose(&task, 1, 1, 0, &e, SM_REDUCE_WHOLE, &large).keep, 0);
+  e.reduced++;
+  CHECK_I64(sm_reduce_choose(&task, 1, 2, 0, &e, SM_REDUCE_WHOLE, &large).keep, 0);
+  e.reduced = 8192;
+  CHECK_I64(sm_reduce_choose(&task, 1, 2, 0, &e, SM_REDUCE_WHOLE, &teams).keep, 8192);
+}
+
 static void resume_nothing(void *user, sm_kir_kernel *k, const sm_reduce_place *at, const int32_t *values) {
   (void)user, (void)k, (void)at, (void)values;
 }
@@ -216,4 +233,4 @@ TEST(sizes_of_teams) {
 TEST_MAIN(CASE(rows), CASE(order_of_zeros), CASE(columns), CASE(short_rows), CASE(many_columns),
           CASE(long_ones), CASE(one_task_alone), CASE(work_before_and_after), CASE(nothing_to_do),
           CASE(combining_many), CASE(teams_on_a_device), CASE(forms_of_teams), CASE(vectors_of_halves),
-          CASE(passes_without_tasks_have_no_memory), CASE(sizes_of_teams))
+          CASE(kept_rows), CASE(passes_without_tasks_have_no_memory), CASE(sizes_of_teams))
