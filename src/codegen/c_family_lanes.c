@@ -45,7 +45,8 @@ static bool is_silent(const sm_c_printer *p, int32_t i) {
 static bool is_by_lanes(const sm_c_printer *p, const sm_kir_ins *ins) {
   if (ins->type.width == 1) return false;
   if (is_load(ins)) return !sm_c_loads_at_once(p, ins);
-  return (ins->kind == SM_KIR_HALF || ins->kind == SM_KIR_KOP) && !sm_c_is_native(p, ins);
+  bool computes = ins->kind == SM_KIR_HALF || ins->kind == SM_KIR_SHUFFLE || ins->kind == SM_KIR_KOP;
+  return computes && !sm_c_is_native(p, ins);
 }
 
 /* Whether a statement can stand before a group from `first` on: it is none of a lane, and needs none. */
