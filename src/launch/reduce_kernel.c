@@ -268,6 +268,8 @@ bool sm_reduce_aligns(const sm_reduce_form *form, const sm_reduce_input *input) 
   bool aligned = form->threads && input->strides[lanes] == 1 && input->first % form->vector == 0;
   for (int axis = 0; axis < SM_REDUCE_AXES; axis++)
     aligned = aligned && (axis == lanes || input->strides[axis] % form->vector == 0);
+  for (int part = 0; part < input->split.n; part++)
+    aligned = aligned && input->split.strides[part] % form->vector == 0;
   return aligned;
 }
 

@@ -359,9 +359,11 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int n, const char *const *
   int library = mkstemp(program->library);
   (void)snprintf(source, sizeof source, "%s.cpp", program->library);
   if (!exact || library < 0 || close(library) != 0 || !write_source(source, program->text)) return 6;
-  (void)snprintf(command, sizeof command,
-                 "g++ -std=c++17 -O0 -ffp-contract=off -w -fPIC -shared -I%s/../../src -o %s %s -lm",
-                 SIMULATED_CUDA_FOLDER, program->library, source);
+  (void)snprintf(
+      command, sizeof command,
+      "g++ -std=c++17 -O0 -fsanitize=alignment -fsanitize-undefined-trap-on-error -ffp-contract=off -w "
+      "-fPIC -shared -I%s/../../src -o %s %s -lm",
+      SIMULATED_CUDA_FOLDER, program->library, source);
   int status = system(command);
   (void)unlink(source);
   return status == 0 ? 0 : 6;
