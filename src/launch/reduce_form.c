@@ -21,7 +21,7 @@ enum {
   SHORT_ROW = 32,               /* elements with indices, of which loading each alone takes no longer */
   FEW_COLUMNS = 64,             /* of a strip: pieces of rows that caches read as fast as whole ones */
   FEW_ELEMENTS = 1 << 19,       /* those that second-level caches hold */
-  MANY_COLUMNS = 64,            /* of which the last vector is a small part */
+  MANY_COLUMNS = 128,           /* enough for pieces of a row */
   MANY_ROWS = 64,               /* to fill vectors with */
   AHEAD = 2048,                 /* elements from those at work to those that are asked for */
 };
@@ -155,15 +155,14 @@ static int choose_side(const sm_reduce_form *form, int64_t reduced) {
   return side;
 }
 
-/* Whether few columns are taken wide, if they are no whole vectors and parts are values alone. Of a form that
+/* Whether few columns are taken wide, if parts are values alone. Of a form that
  * is so far that of others. */
 static bool is_wide(const sm_reduce_form *form, const sm_reduce_task *tasks, int n_tasks,
                     const sm_reduce_extents *extents) {
   int64_t inner = extents->inner, columns = inner > SM_TREE_LANES ? 2 * inner : 2 * SM_TREE_LANES;
   int64_t scratch = (columns * form->levels + SM_TREE_LANES * (inner + 1)) * part_bytes(tasks, n_tasks);
   return extents->dense && form->stage != SM_REDUCE_COMBINE && inner < MANY_COLUMNS &&
-         inner % form->vector != 0 && !any_gives_index(tasks, n_tasks) && !any_is_centered(tasks, n_tasks) &&
-         scratch <= SLOT_BYTES;
+         !any_gives_index(tasks, n_tasks) && !any_is_centered(tasks, n_tasks) && scratch <= SLOT_BYTES;
 }
 
 /* One strip, of whole vectors. */

@@ -29,10 +29,10 @@
  * each other along the outer axis, which becomes the inner one. There is one block, so the lanes
  * of some columns are combined in the slots as they are, without a counter.
  *
- * Few columns would leave much of a vector empty. Where rows follow each other in memory they are taken
- * *wide*: rows of all lanes of the tree, one after the other, are a *sheet*. Sheet upon sheet fill the lanes
- * of a block, which are combined in scratch memory. A leaf is a block. Tasks whose parts are more than a
- * value are not taken so.
+ * Few columns would leave much of a vector empty, and have much to do for each leaf. Where rows follow
+ * each other in memory they are taken *wide*: rows of all lanes of the tree, one after the other, are a
+ * *sheet*. Sheet upon sheet fill the lanes of a block, which are combined in scratch memory. A leaf is a
+ * block. Tasks whose parts are more than a value are not taken so.
  *
  * A *group* is a power of two of whole blocks. Its part depends on no other group, and
  * the tree over groups is the upper end of the whole tree; so long reductions are made
