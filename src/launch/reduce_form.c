@@ -284,10 +284,17 @@ static int fit_team(sm_reduce_form *form, int n, int bytes, int most) {
   return n;
 }
 
+/* A power of two, as parts are shared out evenly. */
+static int most_threads(const sm_profile *profile) {
+  int most = 1;
+  while (2 * most <= profile->max_group && 2 * most <= TEAM_THREADS) most *= 2;
+  return most;
+}
+
 /* All that a team's form has. */
 static void choose_team(sm_reduce_form *form, const sm_reduce_extents *extents, int bytes, int vector,
                         const sm_profile *profile) {
-  int most = profile->max_group < TEAM_THREADS ? profile->max_group : TEAM_THREADS;
+  int most = most_threads(profile);
   choose_team_vector(form, extents, vector);
   int64_t strips = extents->inner / form->strip, needed = count_needed(form, extents);
   if (form->columns) form->abreast = 1 << log2_above(strips < MOST_STRIPS ? strips : MOST_STRIPS);

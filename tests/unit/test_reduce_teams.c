@@ -75,6 +75,15 @@ TEST(order_of_zeros) {
   }
 }
 
+/* A device of 48 threads a group has teams of 32: of more parts than that some would be nobody's. */
+TEST(parts_of_columns_are_shared_out_evenly) {
+  for (int64_t inner = 16; inner <= 64; inner += 16) {
+    problem p = {.extents = {2, 2048, inner, false, false, 0}, .dtype = SMELT_F32};
+    add_task(&p, SM_REDUCTION_SUM);
+    check_problem(&p);
+  }
+}
+
 /* Parts of so many groups as no elements are there for. */
 static problem open_parts(int64_t groups) {
   problem p = all_tasks(SMELT_F32, 1, (int64_t)SM_TREE_BLOCK * 64 * groups, 1);
@@ -221,7 +230,8 @@ TEST(sizes_of_teams) {
     p.extents.bytes = below(5) ? 1 << below(4) : 0;
     sm_reduce_form f = sm_reduce_choose(p.tasks, p.n, 1, 0, &p.extents, (sm_reduce_stage)below(3), profile);
     if (f.threads == 0) continue;
-    CHECK(f.threads <= profile->max_group && f.threads % f.abreast == 0 && (f.parts & (f.parts - 1)) == 0);
+    CHECK(f.threads <= profile->max_group && (f.threads & (f.threads - 1)) == 0);
+    CHECK(f.threads % f.abreast == 0 && (f.parts & (f.parts - 1)) == 0);
     CHECK(!f.columns || p.extents.inner % f.vector == 0);
     int64_t bytes = 0;
     for (int t = 0; t < p.n; t++) bytes += (int64_t)smelt_dtype_size(p.dtype) + (gives_index(&p, t) ? 8 : 0);
@@ -232,5 +242,6 @@ TEST(sizes_of_teams) {
 
 TEST_MAIN(CASE(rows), CASE(order_of_zeros), CASE(columns), CASE(short_rows), CASE(many_columns),
           CASE(long_ones), CASE(one_task_alone), CASE(work_before_and_after), CASE(nothing_to_do),
-          CASE(combining_many), CASE(teams_on_a_device), CASE(forms_of_teams), CASE(vectors_of_halves),
-          CASE(kept_rows), CASE(passes_without_tasks_have_no_memory), CASE(sizes_of_teams))
+          CASE(parts_of_columns_are_shared_out_evenly), CASE(combining_many), CASE(teams_on_a_device),
+          CASE(forms_of_teams), CASE(vectors_of_halves), CASE(kept_rows),
+          CASE(passes_without_tasks_have_no_memory), CASE(sizes_of_teams))
