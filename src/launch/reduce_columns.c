@@ -148,7 +148,6 @@ static void stage_piece(const sm_reduce_state *s, const sm_reduce_columns *own) 
                            .index = op2(s, SM_KOP_ADD, first, at),
                            .step = SM_KIR_NONE,
                            .column = SM_KIR_NONE,
-                           .ahead = s->ahead,
                            .kept = SM_KIR_NONE,
                            .writes = SM_KIR_NONE,
                            .there = SM_KIR_NONE,

@@ -23,7 +23,9 @@ typedef struct sm_reduce_emitter {
   const sm_reduce_form *form;
   const sm_reduce_input *inputs;
   int *sizes;         /* by input: its first size argument */
-  int32_t *row_place; /* by input: where the row is along a split outer axis */
+  int32_t row;        /* the index along the outer axis that is at work */
+  int32_t *row_place; /* by input: where that row begins; NONE: at 0 */
+  int32_t *row_ahead; /* by input: how far off the row is that will be wanted from memory */
   sm_kir_kernel *kernel;
   sm_arena *arena;
   sm_reduce_keeping keeping;
@@ -69,7 +71,9 @@ int32_t sm_reduce_place_of(const sm_reduce_emitter *e, int32_t input);
 int32_t sm_reduce_read(const sm_reduce_emitter *e, int32_t input);
 /* Those that data, `chosen` of each lane, select. */
 int32_t sm_reduce_select(const sm_reduce_emitter *e, int32_t input, int32_t chosen);
-/* What follows is at that index along the outer axis: finds where inputs are, along which it is split. */
-void sm_reduce_find_row_places(sm_reduce_emitter *e, int32_t outer);
+/* What follows is at that index along the outer axis: finds where inputs are there, once for all places. */
+void sm_reduce_find_row_places(sm_reduce_emitter *e, int32_t outer, int32_t ahead);
+/* Asks for what the first lane's element of the row so far ahead is, and those behind it. */
+void sm_reduce_prefetch(const sm_reduce_emitter *e, int32_t input);
 
 #endif

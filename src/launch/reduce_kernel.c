@@ -136,15 +136,13 @@ static void emit_prefetches(const sm_reduce_emitter *e) {
     const int64_t *strides = e->inputs[step->index].strides;
     if (step->kind != SM_STEP_READ || e->keeping.first_pass[i] != 0) continue;
     if (strides[SM_OUTER] == 0 || strides[SM_REDUCED] != 1) continue;
-    int32_t rows = sm_emit_i64(e, SM_KOP_MUL, e->at->ahead, sm_emit_size(e, step->index, SM_OUTER));
-    sm_kir_prefetch(e->kernel, step->index, sm_emit_add(e, sm_reduce_place_of(e, step->index), rows),
-                    e->at->width);
+    sm_reduce_prefetch(e, step->index);
   }
 }
 
-static void begin_row(void *user, sm_kir_kernel *k, int32_t outer) {
+static void begin_row(void *user, sm_kir_kernel *k, int32_t outer, int32_t ahead) {
   (void)k;
-  sm_reduce_find_row_places(user, outer);
+  sm_reduce_find_row_places(user, outer, ahead);
 }
 
 static bool begin_block(sm_reduce_emitter *e, int block, const sm_reduce_place *at) {
@@ -296,9 +294,10 @@ static bool allocate(sm_reduce_emitter *e) {
   size_t n = blocks[SM_REDUCE_ELEMENTS].steps.len, n_in = e->trace->inputs.len;
   e->sizes = sm_arena_alloc(e->arena, (n_in + 1) * sizeof *e->sizes);
   e->row_place = sm_arena_alloc(e->arena, (n_in + 1) * sizeof *e->row_place);
+  e->row_ahead = sm_arena_alloc(e->arena, (n_in + 1) * sizeof *e->row_ahead);
   e->kept = sm_arena_alloc(e->arena, n * sizeof *e->kept);
   e->spread = sm_arena_zalloc(e->arena, blocks[SM_REDUCE_RESULTS].steps.len, sizeof *e->spread);
-  return e->sizes && e->row_place && e->kept && e->spread &&
+  return e->sizes && e->row_place && e->row_ahead && e->kept && e->spread &&
          sm_reduce_find_kept(e->trace, e->inputs, e->form, e->arena, &e->keeping);
 }
 

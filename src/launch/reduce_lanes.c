@@ -33,7 +33,6 @@ static sm_reduce_place place_of_elements(const sm_reduce_state *s, int32_t reduc
                         .index = index_of(s, reduced, c->inner),
                         .step = s->form->across ? number(s, s->form->across) : SM_KIR_NONE,
                         .column = c->place,
-                        .ahead = s->ahead,
                         .writes = SM_KIR_NONE,
                         .there = c->there,
                         .width = c->width,

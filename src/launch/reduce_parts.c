@@ -294,7 +294,6 @@ static sm_reduce_place place_of_results(const sm_reduce_state *s, const sm_reduc
                            .index = index,
                            .step = SM_KIR_NONE,
                            .column = c->place,
-                           .ahead = s->ahead,
                            .writes = s->form->threads ? s->writes : SM_KIR_NONE,
                            .there = c->there,
                            .width = c->width,

@@ -1,27 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "launch/reduce_emitter.h"
 
-static int32_t coordinate(const sm_reduce_emitter *e, int axis) {
-  const int32_t coordinates[] = {
-      [SM_OUTER] = e->at->outer, [SM_REDUCED] = e->at->reduced, [SM_INNER] = e->at->inner};
-  return coordinates[axis];
-}
-
 /* Whether lanes are rows of which each has a place of its own. */
 static bool is_split(const sm_reduce_emitter *e, int32_t input) {
   return e->inputs[input].split.n > 0 && e->lanes == SM_OUTER && e->at->width > 1;
 }
 
+static int32_t add_steps(const sm_reduce_emitter *e, int32_t place, int32_t input, int axis, int32_t steps) {
+  int64_t stride = e->inputs[input].strides[axis];
+  if (stride == 0) return place;
+  if (stride != 1) steps = sm_emit_i64(e, SM_KOP_MUL, steps, sm_emit_size(e, input, axis));
+  return sm_emit_add(e, place, steps);
+}
+
+/* The parts of a split axis are not in it. */
+static int32_t place_along_outer(const sm_reduce_emitter *e, int32_t input, int32_t outer) {
+  bool first = e->inputs[input].first != 0;
+  int32_t place = first ? sm_emit_size(e, input, SM_REDUCE_INPUT_FIRST) : SM_KIR_NONE;
+  return add_steps(e, place, input, SM_OUTER, outer);
+}
+
 int32_t sm_reduce_place_of(const sm_reduce_emitter *e, int32_t input) {
-  const sm_reduce_input *in = &e->inputs[input];
-  int32_t place = in->first ? sm_emit_size(e, input, SM_REDUCE_INPUT_FIRST) : SM_KIR_NONE;
-  if (in->split.n && !is_split(e, input)) place = sm_emit_add(e, place, e->row_place[input]);
-  for (int axis = 0; axis < SM_REDUCE_AXES; axis++) {
-    if (in->strides[axis] == 0 || (!sm_emits_elements(e) && axis == SM_REDUCED)) continue;
-    int32_t steps = coordinate(e, axis);
-    if (in->strides[axis] != 1) steps = sm_emit_i64(e, SM_KOP_MUL, steps, sm_emit_size(e, input, axis));
-    place = sm_emit_add(e, place, steps);
-  }
+  bool is_known = e->at->outer == e->row && !is_split(e, input);
+  int32_t place = is_known ? e->row_place[input] : place_along_outer(e, input, e->at->outer);
+  if (sm_emits_elements(e)) place = add_steps(e, place, input, SM_REDUCED, e->at->reduced);
+  place = add_steps(e, place, input, SM_INNER, e->at->inner);
   return place == SM_KIR_NONE ? sm_kir_i64(e->kernel, 0) : place;
 }
 
@@ -99,8 +102,16 @@ int32_t sm_reduce_select(const sm_reduce_emitter *e, int32_t input, int32_t chos
   return sm_kir_gather(e->kernel, input, sm_emit_add(e, lane_places(e, input), steps));
 }
 
-void sm_reduce_find_row_places(sm_reduce_emitter *e, int32_t outer) {
-  for (size_t i = 0; i < e->trace->inputs.len; i++) {
-    if (e->inputs[i].split.n) e->row_place[i] = split_place(e, (int32_t)i, outer, 1);
+void sm_reduce_prefetch(const sm_reduce_emitter *e, int32_t input) {
+  int32_t place = add_steps(e, e->row_ahead[input], input, SM_REDUCED, e->at->reduced);
+  sm_kir_prefetch(e->kernel, input, place, e->at->width);
+}
+
+void sm_reduce_find_row_places(sm_reduce_emitter *e, int32_t outer, int32_t ahead) {
+  e->row = outer;
+  for (int32_t i = 0; i < (int32_t)e->trace->inputs.len; i++) {
+    e->row_place[i] = place_along_outer(e, i, outer);
+    if (e->inputs[i].split.n) e->row_place[i] = sm_emit_add(e, e->row_place[i], split_place(e, i, outer, 1));
+    e->row_ahead[i] = add_steps(e, e->row_place[i], i, SM_OUTER, ahead);
   }
 }

@@ -44,7 +44,7 @@ static sm_reduce_state pass_of(const sm_reduce_state *s, int pass) {
 static void find_row(sm_reduce_state *s, int32_t outer) {
   s->outer = outer;
   s->rows_before = op2(s, SM_KOP_MUL, outer, s->reduced);
-  if (s->body->row) s->body->row(s->body->user, s->k, outer);
+  if (s->body->row) s->body->row(s->body->user, s->k, outer, s->ahead);
 }
 
 /* Of some rows at once, whose parts are there. */

@@ -198,7 +198,6 @@ typedef struct sm_reduce_place {
   int32_t index;                 /* row-major, of elements over all three axes */
   int32_t step;                  /* of `index` from lane to lane; NONE: 1 */
   int32_t column;                /* of `inner`, in its strip */
-  int32_t ahead;                 /* rows: see SM_REDUCE_SIZE_AHEAD */
   int32_t kept;                  /* where scratch memory of the form's `keep` elements has what is kept of the
                                     lanes */
   int32_t writes;                /* of a team's results, which all its threads have: how often this one
@@ -222,8 +221,9 @@ typedef struct sm_reduce_body {
   void (*resume)(void *user, sm_kir_kernel *k, const sm_reduce_place *at, const int32_t *values);
   /* Adds the body's own scratch memory, all arguments being there; or NULL. */
   void (*scratch)(void *user, sm_kir_kernel *k);
-  /* What follows is at that index along the outer axis, until the next call; or NULL. */
-  void (*row)(void *user, sm_kir_kernel *k, int32_t outer);
+  /* What follows is at that index along the outer axis, until the next call; `ahead` of rows: see
+   * SM_REDUCE_SIZE_AHEAD. Or NULL. */
+  void (*row)(void *user, sm_kir_kernel *k, int32_t outer, int32_t ahead);
   /* Of rows taken across: before elements of some columns are asked for in the first pass, works all of
    * them out in the order in which they lie in memory, here the next ones; or NULL. `reduced` counts
    * on over the columns. */
