@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Forms of reductions: what of the extents and the device a kernel depends on. */
-#include "launch/reduce_skeleton.h"
+#include "launch/reduce_forms.h"
 
 enum {
   MAX_LEVELS = 64,         /* more than the binary digits of any number of leaves */
@@ -26,28 +26,12 @@ enum {
   AHEAD = 2048,                 /* elements from those at work to those that are asked for */
 };
 
-/* Of teams. A few hundred of them fill a large device, two of which then have a processor. */
-enum {
-  TEAM_THREADS = 256,        /* at most */
-  FEW_THREADS = 64,          /* too few for one team, if there are more results */
-  TEAM_BYTES = 16 * 1024,    /* of shared memory: a processor has that for each of a dozen teams */
-  MOST_KEPT_BYTES = 1 << 16, /* the same, that some teams have, which have more threads */
-  TEAM_COLUMNS = 64,         /* about as many as a team of columns has */
-  MOST_STRIPS = 16,          /* of vectors of 16 bytes: neighbours read 256 bytes */
-  LEAST_ELEMENTS = 32,       /* a single thread is done with fewer */
-  LEAST_PARTIALS = 8,        /* the same */
-  FEW_TEAMS = 256,           /* too few for a large device */
-  FEW_RESIDENT_TEAMS = 64,   /* the same, of those that find their rows in the caches */
-};
-
 /* Of columns side by side, so that longer pieces of each row are read at once. Measured
  * for f32: 1.05 times plain reading, 1.6 times with one. */
 enum { VECTORS = 4 };
 
-static int64_t round_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-static int64_t groups_of(const sm_reduce_form *form, const sm_reduce_extents *extents) {
-  return round_up(extents->reduced, (int64_t)form->group * SM_TREE_BLOCK);
+int64_t sm_reduce_groups(const sm_reduce_form *form, const sm_reduce_extents *extents) {
+  return sm_round_up(extents->reduced, (int64_t)form->group * SM_TREE_BLOCK);
 }
 
 static int bit_length(int64_t n) {
@@ -80,7 +64,7 @@ static bool any_gives_index(const sm_reduce_task *tasks, int n_tasks) {
   return any;
 }
 
-static int lanes_of(int bytes, const sm_profile *profile) {
+int sm_reduce_lanes_of(int bytes, const sm_profile *profile) {
   return profile->vector_bytes < bytes ? 1 : profile->vector_bytes / bytes;
 }
 
@@ -91,21 +75,20 @@ static int choose_vector(const sm_reduce_task *tasks, int n_tasks, const sm_prof
     int own = (int)smelt_dtype_size(tasks[t].dtype);
     size = own > size ? own : size;
   }
-  return lanes_of(size, profile);
+  return sm_reduce_lanes_of(size, profile);
 }
 
 /* Leaves of an item's counter, of nothing one. Lengths that differ little share a kernel. */
 static int choose_levels(const sm_reduce_form *form, const sm_reduce_extents *extents) {
   if (extents->across) return SM_TREE_LANES;
-  int64_t blocks = round_up(extents->reduced, SM_TREE_BLOCK), leaves = blocks * SM_TREE_LANES;
+  int64_t blocks = sm_round_up(extents->reduced, SM_TREE_BLOCK), leaves = blocks * SM_TREE_LANES;
   if (form->stage == SM_REDUCE_PARTIAL && blocks > form->group) leaves = (int64_t)form->group * SM_TREE_LANES;
-  if (form->stage == SM_REDUCE_COMBINE) leaves = groups_of(form, extents);
+  if (form->stage == SM_REDUCE_COMBINE) leaves = sm_reduce_groups(form, extents);
   int levels = leaves ? bit_length(leaves) : 1;
   return levels + levels % 2;
 }
 
-/* About as many elements for any number of columns. */
-static int choose_group(int64_t inner) {
+int sm_reduce_choose_group(int64_t inner) {
   int group = GROUP_BLOCKS;
   while (group > 1 && inner > GROUP_BLOCKS / group) group /= 2;
   return group;
@@ -126,8 +109,7 @@ static void choose_strip(sm_reduce_form *form, int bytes, int64_t inner, int mos
   if (form->vector > form->width) form->vector = form->width;
 }
 
-/* Whether an item makes several passes, of which all but the first find the caches filled. */
-static bool is_resident(const sm_reduce_form *form) {
+bool sm_reduce_is_resident(const sm_reduce_form *form) {
   return form->passes > 1 && form->stage == SM_REDUCE_WHOLE;
 }
 
@@ -136,7 +118,7 @@ static bool is_resident(const sm_reduce_form *form) {
 static int choose_keep(const sm_reduce_form *form, int64_t reduced) {
   int keep = SM_TREE_BLOCK;
   int row = form->wide ? form->wide : form->strip;
-  if (!is_resident(form) || reduced > MAX_KEEP / row) return 0;
+  if (!sm_reduce_is_resident(form) || reduced > MAX_KEEP / row) return 0;
   while (keep < reduced * row) keep *= 2;
   return keep;
 }
@@ -144,13 +126,13 @@ static int choose_keep(const sm_reduce_form *form, int64_t reduced) {
 /* Rows of a band. */
 static int choose_band(const sm_reduce_form *form, int64_t reduced) {
   int band = 1;
-  while (is_resident(form) && reduced > 0 && 2 * band * reduced <= BAND) band *= 2;
+  while (sm_reduce_is_resident(form) && reduced > 0 && 2 * band * reduced <= BAND) band *= 2;
   return band;
 }
 
 /* As many as a row has whole ones of. */
 static int choose_side(const sm_reduce_form *form, int64_t reduced) {
-  int side = is_resident(form) && !form->columns ? SM_REDUCE_SIDE : 1;
+  int side = sm_reduce_is_resident(form) && !form->columns ? SM_REDUCE_SIDE : 1;
   while (side > 1 && reduced % ((int64_t)side * SM_TREE_BLOCK) != 0) side /= 2;
   return side;
 }
@@ -178,149 +160,10 @@ static void choose_wide(sm_reduce_form *form, int64_t inner) {
 static int most_columns(const sm_reduce_form *form, const sm_reduce_extents *extents) {
   int most = MAX_STRIP;
   bool in_caches = extents->outer * extents->reduced * extents->inner <= FEW_ELEMENTS;
-  bool keeps = is_resident(form) && in_caches && extents->reduced <= MAX_KEEP / FEW_COLUMNS;
+  bool keeps = sm_reduce_is_resident(form) && in_caches && extents->reduced <= MAX_KEEP / FEW_COLUMNS;
   while (keeps && most * extents->reduced > MAX_KEEP) most /= 2;
   while (extents->across && most > form->width && most * extents->reduced > ACROSS) most /= 2;
   return most;
-}
-
-static int log2_above(int64_t n) {
-  int digits = 0;
-  while (((int64_t)1 << digits) < n) digits++;
-  return digits;
-}
-
-/* --- Teams ---------------------------------------------------------------------------------- */
-
-/* What a round has one or some of: blocks, in COMBINE leaves. */
-static int64_t count_needed(const sm_reduce_form *form, const sm_reduce_extents *extents) {
-  int64_t blocks = round_up(extents->reduced, SM_TREE_BLOCK);
-  if (form->stage == SM_REDUCE_COMBINE) return groups_of(form, extents);
-  return form->stage == SM_REDUCE_PARTIAL && blocks > form->group ? form->group : blocks;
-}
-
-/* The threads that one of them keeps busy. */
-static int threads_of_one(const sm_reduce_form *form) {
-  if (form->stage == SM_REDUCE_COMBINE) return 1;
-  return form->columns ? SM_TREE_LANES : SM_TREE_LANES / form->vector;
-}
-
-static void set_round(sm_reduce_form *form, int n, int most) {
-  int threads = threads_of_one(form) * n * form->abreast;
-  form->parts = form->stage == SM_REDUCE_COMBINE ? n : n * SM_TREE_LANES;
-  form->threads = threads < most ? threads : most;
-}
-
-/* A row's last vector, which is not whole, is worked on in memory. */
-int sm_reduce_team_places(const sm_reduce_form *form) {
-  bool is_shuffled = form->shuffle > 1 && form->whole_blocks;
-  return is_shuffled ? form->threads / form->abreast / form->shuffle : form->parts;
-}
-
-static int64_t shared_bytes(const sm_reduce_form *form, int bytes) {
-  int places = form->parts + (form->one_leaf ? 0 : form->levels);
-  return (int64_t)bytes * places * form->abreast * form->strip;
-}
-
-/* As many blocks of a result as it has, or fit in; then results, so that there are some threads. Of
- * leaves a thread takes several if there are many. */
-static int size_team(sm_reduce_form *form, int64_t needed, int64_t items, int most) {
-  int n = 1, threads = threads_of_one(form);
-  if (form->stage == SM_REDUCE_COMBINE) most *= SM_REDUCE_TEAM_LEAVES;
-  while (n < needed && 2 * threads * n * form->abreast <= most) n *= 2;
-  int few = most < FEW_THREADS ? most : FEW_THREADS;
-  while (2 * threads * n * form->abreast <= few && form->abreast < items) form->abreast *= 2;
-  return n;
-}
-
-/* Whether rounds and items come out even. */
-static bool is_whole(const sm_reduce_form *form, const sm_reduce_extents *extents, int n) {
-  int64_t round = (int64_t)n * SM_TREE_BLOCK, group = (int64_t)form->group * SM_TREE_BLOCK;
-  bool groups =
-      form->stage != SM_REDUCE_PARTIAL || extents->reduced <= group || extents->reduced % group == 0;
-  return groups && extents->reduced % round == 0 && sm_reduce_work_items(form, extents) % form->abreast == 0;
-}
-
-static bool runs_teams(const sm_profile *profile) {
-  return profile->shared_bytes >= TEAM_BYTES && profile->max_group >= SM_TREE_LANES;
-}
-
-static bool is_worth_team(const sm_reduce_form *form, const sm_reduce_extents *extents,
-                          const sm_profile *profile) {
-  bool combines = form->stage == SM_REDUCE_COMBINE;
-  int64_t least = combines ? LEAST_PARTIALS : LEAST_ELEMENTS;
-  return runs_teams(profile) && (combines ? groups_of(form, extents) : extents->reduced) >= least;
-}
-
-/* All elements of a round, if those of four bytes fit. */
-static int choose_team_keep(const sm_reduce_form *form, const sm_profile *profile) {
-  int keep = form->parts * SM_TREE_LANES * form->abreast * form->strip;
-  bool has_room = profile->shared_bytes >= TEAM_BYTES + SM_REDUCE_KEPT_BYTES;
-  int room = has_room ? (int)profile->shared_bytes - TEAM_BYTES : 0;
-  bool fits = keep <= (room < MOST_KEPT_BYTES ? room : MOST_KEPT_BYTES) / (int)sizeof(float);
-  return is_resident(form) && form->one_leaf && fits ? keep : 0;
-}
-
-/* All of a result's threads that can. A plane that is not whole has others to wait for. */
-static int choose_shuffle(const sm_reduce_form *form, const sm_profile *profile) {
-  int threads = form->threads / form->abreast;
-  if (form->columns || form->threads < profile->shuffle || profile->shuffle < threads_of_one(form)) return 1;
-  return threads < profile->shuffle ? threads : profile->shuffle;
-}
-
-static void choose_team_vector(sm_reduce_form *form, const sm_reduce_extents *extents, int vector) {
-  form->vector = vector < SM_TREE_LANES ? vector : SM_TREE_LANES;
-  while (form->columns && extents->inner % form->vector != 0) form->vector /= 2;
-  if (form->columns) form->width = form->strip = form->vector;
-}
-
-/* Until its parts fit. A single strip of single columns always does. */
-static int fit_team(sm_reduce_form *form, int n, int bytes, int most) {
-  for (set_round(form, n, most); shared_bytes(form, bytes) > TEAM_BYTES; set_round(form, n, most)) {
-    if (form->abreast > 1) form->abreast /= 2;
-    else if (n > 1) n /= 2;
-    else form->width = form->strip = form->vector /= 2;
-  }
-  return n;
-}
-
-/* A power of two, as parts are shared out evenly. */
-static int most_threads(const sm_profile *profile) {
-  int most = 1;
-  while (2 * most <= profile->max_group && 2 * most <= TEAM_THREADS) most *= 2;
-  return most;
-}
-
-/* All that a team's form has. */
-static void choose_team(sm_reduce_form *form, const sm_reduce_extents *extents, int bytes, int vector,
-                        const sm_profile *profile) {
-  int most = most_threads(profile);
-  choose_team_vector(form, extents, vector);
-  int64_t strips = extents->inner / form->strip, needed = count_needed(form, extents);
-  if (form->columns) form->abreast = 1 << log2_above(strips < MOST_STRIPS ? strips : MOST_STRIPS);
-  while (form->abreast * threads_of_one(form) > most) form->abreast /= 2;
-  form->levels = log2_above(needed + 1);
-  int n = fit_team(form, size_team(form, needed, sm_reduce_work_items(form, extents), most), bytes, most);
-  form->one_leaf = needed <= n;
-  form->whole_blocks = form->stage != SM_REDUCE_COMBINE && is_whole(form, extents, n);
-  form->whole_pieces = true;
-  form->aligned = form->columns || extents->reduced % form->vector == 0;
-  form->keep = choose_team_keep(form, profile);
-  form->shuffle = choose_shuffle(form, profile);
-}
-
-/* Threads that wait for memory read whole vectors of it, of halves twice as many as they combine at once.
- * What is kept is combined elements: of twice as many neighbours would wait for each other. */
-static void choose_waiting_team(sm_reduce_form *form, const sm_reduce_extents *extents, int bytes, int vector,
-                                const sm_profile *profile) {
-  enum { NARROWEST = 2 };
-  sm_reduce_form narrow = *form;
-  int size = extents->bytes > NARROWEST ? extents->bytes : NARROWEST, wide = lanes_of(size, profile);
-  bool reads = form->stage != SM_REDUCE_COMBINE && extents->bytes && wide > vector;
-  choose_team(form, extents, bytes, reads ? wide : vector, profile);
-  if (!reads || !form->keep) return;
-  *form = narrow;
-  choose_team(form, extents, bytes, vector, profile);
 }
 
 sm_reduce_form sm_reduce_choose(const sm_reduce_task *tasks, int n_tasks, int passes, int pass,
@@ -338,10 +181,10 @@ sm_reduce_form sm_reduce_choose(const sm_reduce_task *tasks, int n_tasks, int pa
                          .abreast = 1,
                          .shuffle = 1,
                          .side = 1};
-  form.group = choose_group(extents->inner);
-  if (is_worth_team(&form, extents, profile)) {
-    choose_waiting_team(&form, extents, part_bytes(tasks, n_tasks), choose_vector(tasks, n_tasks, profile),
-                        profile);
+  form.group = sm_reduce_choose_group(extents->inner);
+  if (sm_reduce_is_worth_team(&form, extents, profile)) {
+    sm_reduce_choose_team(&form, extents, part_bytes(tasks, n_tasks), choose_vector(tasks, n_tasks, profile),
+                          profile);
     return form;
   }
   form.whole_blocks = extents->reduced % SM_TREE_BLOCK == 0;
@@ -380,19 +223,11 @@ sm_reduce_extents sm_reduce_turned(const sm_reduce_extents *extents) {
       .outer = 1, .reduced = extents->reduced, .inner = extents->outer, .across = true};
 }
 
-/* Of teams that make whole results, and find their rows in the caches if they are no columns. */
-static bool are_few_teams(const sm_reduce_extents *extents, int passes) {
-  int64_t teams = extents->outer * round_up(extents->inner, TEAM_COLUMNS);
-  bool resident = passes > 1 && extents->inner == 1;
-  int64_t group = (int64_t)choose_group(extents->inner) * SM_TREE_BLOCK;
-  return teams < (resident ? FEW_RESIDENT_TEAMS : FEW_TEAMS) && extents->reduced > group;
-}
-
 bool sm_reduce_wants_stages(const sm_reduce_extents *extents, int passes, const sm_profile *profile) {
-  if (runs_teams(profile))
-    return are_few_teams(extents, passes) &&
+  if (sm_reduce_runs_teams(profile))
+    return sm_reduce_are_few_teams(extents, passes) &&
            extents->outer * extents->reduced * extents->inner > MANY_ELEMENTS;
-  int64_t items = extents->outer * round_up(extents->inner, MAX_STRIP);
+  int64_t items = extents->outer * sm_round_up(extents->inner, MAX_STRIP);
   bool fits_caches = extents->reduced * extents->inner <= MAX_RESIDENT;
   if (passes > 1 && fits_caches && extents->outer >= FEW_ROWS) return false;
   return items < FEW_ITEMS && extents->reduced > (int64_t)GROUP_BLOCKS * SM_TREE_BLOCK &&
@@ -412,19 +247,19 @@ bool sm_reduce_rereads(const sm_reduce_form *form, const sm_reduce_extents *exte
 }
 
 int64_t sm_reduce_partials(const sm_reduce_form *form, const sm_reduce_extents *extents) {
-  return extents->outer * groups_of(form, extents) * extents->inner;
+  return extents->outer * sm_reduce_groups(form, extents) * extents->inner;
 }
 
 int64_t sm_reduce_work_items(const sm_reduce_form *form, const sm_reduce_extents *extents) {
-  int64_t groups = form->stage == SM_REDUCE_PARTIAL ? groups_of(form, extents) : 1;
-  return extents->outer * groups * round_up(extents->inner, form->strip);
+  int64_t groups = form->stage == SM_REDUCE_PARTIAL ? sm_reduce_groups(form, extents) : 1;
+  return extents->outer * groups * sm_round_up(extents->inner, form->strip);
 }
 
 void sm_reduce_size_values(const sm_reduce_form *form, const sm_reduce_extents *extents,
                            int64_t values[SM_REDUCE_SIZES]) {
   values[SM_REDUCE_SIZE_REDUCED] = extents->reduced;
   values[SM_REDUCE_SIZE_INNER] = extents->inner;
-  values[SM_REDUCE_SIZE_GROUPS] = groups_of(form, extents);
-  int64_t ahead = extents->reduced ? round_up(AHEAD, extents->reduced) : 1;
+  values[SM_REDUCE_SIZE_GROUPS] = sm_reduce_groups(form, extents);
+  int64_t ahead = extents->reduced ? sm_round_up(AHEAD, extents->reduced) : 1;
   values[SM_REDUCE_SIZE_AHEAD] = ahead > form->strip ? ahead : form->strip;
 }
