@@ -126,7 +126,7 @@ static int choose_keep(const sm_reduce_form *form, int64_t reduced) {
 /* Rows of a band. */
 static int choose_band(const sm_reduce_form *form, int64_t reduced) {
   int band = 1;
-  while (sm_reduce_is_resident(form) && reduced > 0 && 2 * band * reduced <= BAND) band *= 2;
+  while (sm_reduce_is_resident(form) && reduced > 0 && 2 * reduced * band <= BAND) band *= 2;
   return band;
 }
 
@@ -141,7 +141,7 @@ static int choose_side(const sm_reduce_form *form, int64_t reduced) {
  * is so far that of others. */
 static bool is_wide(const sm_reduce_form *form, const sm_reduce_task *tasks, int n_tasks,
                     const sm_reduce_extents *extents) {
-  int64_t inner = extents->inner, columns = inner > SM_TREE_LANES ? 2 * inner : 2 * SM_TREE_LANES;
+  int64_t inner = extents->inner, columns = 2 * (inner > SM_TREE_LANES ? inner : SM_TREE_LANES);
   int64_t scratch = (columns * form->levels + SM_TREE_LANES * (inner + 1)) * part_bytes(tasks, n_tasks);
   return extents->dense && form->stage != SM_REDUCE_COMBINE && inner < MANY_COLUMNS &&
          !any_gives_index(tasks, n_tasks) && !any_is_centered(tasks, n_tasks) && scratch <= SLOT_BYTES;

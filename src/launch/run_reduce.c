@@ -71,7 +71,7 @@ static smelt_status replace_input(run *r, size_t input, const sm_layout *layout,
 static smelt_status place_gathered(run *r, size_t input, const sm_layout *own, const sm_layout *wide,
                                    bool single, smelt_error *err) {
   sm_reduce_input *in = &r->inputs[input];
-  int axis = r->trace->inputs.items[input].gathered;
+  int axis = (int)r->trace->inputs.items[input].gathered;
   in->extent = own->shape.dims[axis];
   in->place_stride = own->strides[axis];
   if (single) return SMELT_OK;

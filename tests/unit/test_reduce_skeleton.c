@@ -22,7 +22,7 @@ static void check_problem(problem *p) {
 
 /* Rows and columns have them beside others; rows across and teams do not. */
 static problem centered_tasks(smelt_dtype dtype, int64_t outer, int64_t reduced, int64_t inner) {
-  problem p = {.extents = {outer, reduced, inner, false}, .dtype = dtype};
+  problem p = {.extents = {outer, reduced, inner, false, false, 0}, .dtype = dtype};
   add_task(&p, SM_REDUCTION_DEVIATIONS);
   add_task(&p, SM_REDUCTION_MEAN);
   if (reduced % 3 == 0) add_task(&p, SM_REDUCTION_ARGMAX);
@@ -51,7 +51,7 @@ TEST(few_columns) {
   static const sm_reduction reductions[] = {SM_REDUCTION_SUM, SM_REDUCTION_MAX, SM_REDUCTION_MEAN};
   for (int inner = 2; inner < 130; inner += 1 + inner / 32) {
     smelt_dtype dtype = inner % 3 ? SMELT_F32 : dtypes[inner / 3 % (DTYPES - 1)];
-    problem p = {.extents = {1 + inner % 2, lengths[inner % LENGTHS], inner, false, true}, .dtype = dtype};
+    problem p = {.extents = {1 + inner % 2, lengths[inner % LENGTHS], inner, false, true, 0}, .dtype = dtype};
     int n = sm_kind_of(dtype) == SM_KIND_FLOAT ? 3 : 2;
     for (int t = 0; t < n; t++) add_task(&p, reductions[t]);
     check_problem(&p);

@@ -43,7 +43,7 @@ static void check_zeros(sm_reduction reduction, int64_t n) {
   float zeros[4096], results[256];
   smelt_error err;
   sm_kir_kernel k;
-  problem p = {.extents = {1, n, 1, false}, .dtype = SMELT_F32};
+  problem p = {.extents = {1, n, 1, false, false, 0}, .dtype = SMELT_F32};
   sm_profile own = teams;
   int64_t sizes[SM_REDUCE_SIZES];
   sm_reduce_body body = {&p, load_elements, store_by_all, NULL, NULL, NULL, NULL};
@@ -131,7 +131,7 @@ TEST(teams_on_a_device) {
   own.max_group = 16;
   profile = &own;
   for (int inner = 1; inner <= 2; inner++) {
-    problem p = {.extents = {2, 5001, inner, false, false}, .dtype = SMELT_F32};
+    problem p = {.extents = {2, 5001, inner, false, false, 0}, .dtype = SMELT_F32};
     add_task(&p, SM_REDUCTION_SUM);
     open_problem(&p);
     if (inner == 1) run_two_stages(&p, (runner){.device = &device});
