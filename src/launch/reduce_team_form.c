@@ -106,6 +106,13 @@ static void choose_team_vector(sm_reduce_form *form, const sm_reduce_extents *ex
   if (form->columns) form->width = form->strip = form->vector;
 }
 
+/* That a team of columns has side by side: with wide vectors fewer, so that there are as many teams. */
+static int64_t count_strips(const sm_reduce_form *form, const sm_reduce_extents *extents) {
+  int64_t all = extents->inner / form->strip, most = TEAM_COLUMNS / form->strip;
+  if (most > MOST_STRIPS) most = MOST_STRIPS;
+  return all < most ? all : most;
+}
+
 /* Until its parts fit. A single strip of single columns always does. */
 static int fit_team(sm_reduce_form *form, int n, int bytes, int most) {
   for (set_round(form, n, most); shared_bytes(form, bytes) > TEAM_BYTES; set_round(form, n, most)) {
@@ -128,8 +135,8 @@ static void choose_team(sm_reduce_form *form, const sm_reduce_extents *extents, 
                         const sm_profile *profile) {
   int most = most_threads(profile);
   choose_team_vector(form, extents, vector);
-  int64_t strips = extents->inner / form->strip, needed = count_needed(form, extents);
-  if (form->columns) form->abreast = 1 << log2_above(strips < MOST_STRIPS ? strips : MOST_STRIPS);
+  int64_t needed = count_needed(form, extents);
+  if (form->columns) form->abreast = 1 << log2_above(count_strips(form, extents));
   while (form->abreast * threads_of_one(form) > most) form->abreast /= 2;
   form->levels = log2_above(needed + 1);
   int n = fit_team(form, size_team(form, needed, sm_reduce_work_items(form, extents), most), bytes, most);

@@ -173,7 +173,7 @@ TEST(vectors_of_halves) {
   CHECK(f.vector == 8 && f.keep == 0);
   e = (sm_reduce_extents){1, 4096, 4096, false, false, 2};
   f = sm_reduce_choose(&task, 1, 1, 0, &e, SM_REDUCE_PARTIAL, &teams);
-  CHECK(f.vector == 8 && f.strip == 8);
+  CHECK(f.vector == 8 && f.strip == 8 && f.abreast == 8);
   CHECK_I64(sm_reduce_choose(&task, 1, 1, 0, &e, SM_REDUCE_COMBINE, &teams).vector, 4);
   e.bytes = 4;
   CHECK_I64(sm_reduce_choose(&task, 1, 1, 0, &e, SM_REDUCE_PARTIAL, &teams).vector, 4);
