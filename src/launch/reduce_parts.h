@@ -103,11 +103,23 @@ static inline bool is_centered(const sm_reduce_state *s, int t) {
   return sm_reduction_is_centered(s->tasks[t].reduction);
 }
 
-/* The best of all is the best in any order, and only floats are rounded: with rows such
- * tasks keep their lanes from block to block. Threads of a team do not: lanes would outlive a round. */
+/* The best of all is the best in any order, and only floats are rounded. */
+static inline bool has_any_order(const sm_reduce_state *s, int t) {
+  return gives_index(s, t) || sm_kind_of(s->tasks[t].dtype) != SM_KIND_FLOAT;
+}
+
+static inline bool all_have_any_order(const sm_reduce_state *s) {
+  bool all = true;
+  for (int t = 0; t < s->n; t++) all = all && has_any_order(s, t);
+  return all;
+}
+
+/* With rows tasks of any order keep their lanes from block to block. Threads of a team do not: lanes would
+ * outlive a round. Nor do those beside a task of the tree, if a row has an end: what is there is worked out,
+ * kept and written once, for all tasks of the pass. */
 static inline bool needs_tree(const sm_reduce_state *s, int t) {
-  bool any_order = gives_index(s, t) || sm_kind_of(s->tasks[t].dtype) != SM_KIND_FLOAT;
-  return s->form->columns || s->form->threads || !any_order;
+  if (s->form->columns || s->form->threads || !has_any_order(s, t)) return true;
+  return !s->form->whole_blocks && !all_have_any_order(s);
 }
 
 /* Whether results are in memory: of an item or a band in scratch memory, between stages in buffers. */

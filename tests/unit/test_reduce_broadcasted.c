@@ -475,6 +475,29 @@ TEST(masks_broadcast_to_axes_between) {
   close_judges(&j);
 }
 
+/* In one pass a float's largest, whose tree has an order, and whether any is not zero, which has none: each
+ * element is worked out once, over what it is made of. */
+static void check_both_orders(const judges *j, int64_t rows, int64_t columns) {
+  smelt_context *contexts[] = {j->cpu, j->ref};
+  smelt_tensor *results[2][3];
+  for (int c = 0; c < 2; c++) {
+    problem p = {.dtype = SMELT_F32};
+    smelt_tensor *y = smelt_softmax(filled(contexts[c], &p, rows, columns, 1), 1);
+    results[c][0] = smelt_logsumexp(smelt_ref(y), (int[]){1}, 1, false);
+    results[c][1] = smelt_any(smelt_ref(y), (int[]){1}, 1, false);
+    results[c][2] = y;
+    CHECK_STATUS(smelt_eval((const smelt_tensor *const *)results[c], 3, NULL), SMELT_OK);
+  }
+  for (int r = 0; r < 3; r++) check_values(results[0][r], results[1][r]);
+}
+
+TEST(tasks_with_and_without_an_order) {
+  judges j = open_judges(SMELT_MODE_STRICT);
+  for (int64_t n = 1; n < 70; n += n < 35 ? 1 : 7) check_both_orders(&j, 5, n);
+  for (int64_t n = 255; n < 1100; n += 107) check_both_orders(&j, 2, n);
+  close_judges(&j);
+}
+
 /* Other numbers of rows and lengths of one class find plan and kernel. */
 TEST(extents_are_not_identity) {
   if (getenv("SMELT_DEVICE")) TEST_SKIP("elsewhere vectors divide rows, whose lengths make kernels");
@@ -494,4 +517,4 @@ TEST_MAIN(CASE(lengths_and_dtypes_in_one_context), CASE(many_short_rows), CASE(f
           CASE(views_as_inputs), CASE(infinities_and_nans), CASE(the_interpreter_agrees),
           CASE(long_rows_and_columns), CASE(few_long_rows_and_columns), CASE(one_launch_and_each_byte_once),
           CASE(selected_from_axes_apart), CASE(masks_broadcast_to_axes_between),
-          CASE(extents_are_not_identity))
+          CASE(tasks_with_and_without_an_order), CASE(extents_are_not_identity))
