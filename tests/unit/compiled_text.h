@@ -9,9 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "codegen/c_family.h"
-
-#include "harness.h"
+#include "kernel_text.h"
 
 typedef struct text_files {
   char folder[64], source[80], output[80];
@@ -33,10 +31,7 @@ static inline void append_text(const text_files *f, const char *text) {
 /* The kernel's text, appended. */
 static inline void append_kernel(const text_files *f, const sm_kir_kernel *k, const sm_dialect *dialect,
                                  sm_text_form form) {
-  sm_text text;
-  smelt_error err;
-  sm_text_init(&text, &sm_malloc_allocator);
-  CHECK_OK(sm_c_family_text(k, dialect, form, &text, &err), err);
+  sm_text text = text_of(k, dialect, form);
   append_text(f, text.data);
   sm_text_free(&text);
 }

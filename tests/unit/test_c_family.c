@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What can be said of texts of the C family without a compiler. */
-#include "codegen/c_family.h"
+#include "kernel_text.h"
 #include "operation_kernels.h"
 
 /* --- What is refused ------------------------------------------------------------------------------ */
@@ -9,22 +9,9 @@
 TEST(metal_has_no_f64) {
   sm_kir_kernel k;
   operation list[MOST_BUFFERS] = {{SM_KOP_NONE, SMELT_DTYPE_NONE, SMELT_DTYPE_NONE}};
-  sm_text text;
-  smelt_error err;
   build_operations(&k, list, list_operations(SMELT_F64, true, list), 1, true);
-  sm_text_init(&text, &sm_malloc_allocator);
-  CHECK_STATUS(sm_c_family_text(&k, &sm_dialect_msl, (sm_text_form){0}, &text, &err), SMELT_ERR_UNSUPPORTED);
-  CHECK_STR(err.text, "msl has no f64");
-  sm_text_free(&text);
+  check_no_text(&k, &sm_dialect_msl, "msl has no f64");
   sm_kir_free(&k);
-}
-
-static sm_text text_of(const sm_kir_kernel *k, const sm_dialect *dialect, sm_text_form form) {
-  sm_text text;
-  smelt_error err;
-  sm_text_init(&text, &sm_malloc_allocator);
-  CHECK_OK(sm_c_family_text(k, dialect, form, &text, &err), err);
-  return text;
 }
 
 /* Nothing is written lane by lane; only numbers may have more digits. */

@@ -155,11 +155,8 @@ static void compile_by_nvrtc(const sm_kir_kernel *k, const operation *list, int 
   const nvrtc *api = user;
   void *program;
   size_t size = 0;
-  sm_text text;
-  smelt_error err;
+  sm_text text = text_of(k, &sm_dialect_cuda, (sm_text_form){.group = 256});
   (void)list, (void)n;
-  sm_text_init(&text, &sm_malloc_allocator);
-  CHECK_OK(sm_c_family_text(k, &sm_dialect_cuda, (sm_text_form){.group = 256}, &text, &err), err);
   CHECK_I64(api->create(&program, text.data, "kernel.cu", 0, NULL, NULL), 0);
   int result = api->compile(program, 4, options);
   if (result == 5) result = api->compile(program, 2, options); /* an older one */
