@@ -31,7 +31,7 @@ enum {
 enum { VECTORS = 4 };
 
 int64_t sm_reduce_groups(const sm_reduce_form *form, const sm_reduce_extents *extents) {
-  return sm_round_up(extents->reduced, (int64_t)form->group * SM_TREE_BLOCK);
+  return sm_ceil_div(extents->reduced, (int64_t)form->group * SM_TREE_BLOCK);
 }
 
 static int bit_length(int64_t n) {
@@ -81,7 +81,7 @@ static int choose_vector(const sm_reduce_task *tasks, int n_tasks, const sm_prof
 /* Leaves of an item's counter, of nothing one. Lengths that differ little share a kernel. */
 static int choose_levels(const sm_reduce_form *form, const sm_reduce_extents *extents) {
   if (extents->across) return SM_TREE_LANES;
-  int64_t blocks = sm_round_up(extents->reduced, SM_TREE_BLOCK), leaves = blocks * SM_TREE_LANES;
+  int64_t blocks = sm_ceil_div(extents->reduced, SM_TREE_BLOCK), leaves = blocks * SM_TREE_LANES;
   if (form->stage == SM_REDUCE_PARTIAL && blocks > form->group) leaves = (int64_t)form->group * SM_TREE_LANES;
   if (form->stage == SM_REDUCE_COMBINE) leaves = sm_reduce_groups(form, extents);
   int levels = leaves ? bit_length(leaves) : 1;
@@ -227,7 +227,7 @@ bool sm_reduce_wants_stages(const sm_reduce_extents *extents, int passes, const 
   if (sm_reduce_runs_teams(profile))
     return sm_reduce_are_few_teams(extents, passes) &&
            extents->outer * extents->reduced * extents->inner > MANY_ELEMENTS;
-  int64_t items = extents->outer * sm_round_up(extents->inner, MAX_STRIP);
+  int64_t items = extents->outer * sm_ceil_div(extents->inner, MAX_STRIP);
   bool fits_caches = extents->reduced * extents->inner <= MAX_RESIDENT;
   if (passes > 1 && fits_caches && extents->outer >= FEW_ROWS) return false;
   return items < FEW_ITEMS && extents->reduced > (int64_t)GROUP_BLOCKS * SM_TREE_BLOCK &&
@@ -252,7 +252,7 @@ int64_t sm_reduce_partials(const sm_reduce_form *form, const sm_reduce_extents *
 
 int64_t sm_reduce_work_items(const sm_reduce_form *form, const sm_reduce_extents *extents) {
   int64_t groups = form->stage == SM_REDUCE_PARTIAL ? sm_reduce_groups(form, extents) : 1;
-  return extents->outer * groups * sm_round_up(extents->inner, form->strip);
+  return extents->outer * groups * sm_ceil_div(extents->inner, form->strip);
 }
 
 void sm_reduce_size_values(const sm_reduce_form *form, const sm_reduce_extents *extents,
@@ -260,6 +260,6 @@ void sm_reduce_size_values(const sm_reduce_form *form, const sm_reduce_extents *
   values[SM_REDUCE_SIZE_REDUCED] = extents->reduced;
   values[SM_REDUCE_SIZE_INNER] = extents->inner;
   values[SM_REDUCE_SIZE_GROUPS] = sm_reduce_groups(form, extents);
-  int64_t ahead = extents->reduced ? sm_round_up(AHEAD, extents->reduced) : 1;
+  int64_t ahead = extents->reduced ? sm_ceil_div(AHEAD, extents->reduced) : 1;
   values[SM_REDUCE_SIZE_AHEAD] = ahead > form->strip ? ahead : form->strip;
 }

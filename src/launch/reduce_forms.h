@@ -7,7 +7,14 @@
 
 #include "launch/reduce_skeleton.h"
 
-static inline int64_t sm_round_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static inline int64_t sm_ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/* Digits of a power of two that is not below n. */
+static inline int sm_log2_above(int64_t n) {
+  int digits = 0;
+  while (((int64_t)1 << digits) < n) digits++;
+  return digits;
+}
 
 /* --- All (reduce_form.c) ---------------------------------------------------------------------- */
 

@@ -210,7 +210,8 @@ typedef struct sm_reduce_place {
 typedef struct sm_reduce_body {
   void *user;
   /* Adds the elements at n places, SM_REDUCE_PLACES at most: of each a value of the dtype of
-   * each task of the pass. What is loaded for all of them comes before what is stored. */
+   * each task of the pass. What is loaded for all of them comes before what is stored. No element is
+   * worked out twice in a pass: what it becomes may be kept in the place of what it is made of. */
   void (*elements)(void *user, sm_kir_kernel *k, const sm_reduce_place *at, int n,
                    int32_t (*values)[SM_REDUCE_TASKS]);
   /* Uses the results at a place: of each task up to the pass a value of its dtype, or i64

@@ -5,6 +5,7 @@
  * in their first digit, then in the second, and in the end blocks that differ in the last one
  * before others. So it is always the first digit that parts differ in, and what is combined is
  * half of all places apart. Behind the place come the digits of the results abreast. */
+#include "launch/reduce_forms.h"
 #include "launch/reduce_parts.h"
 
 /* Parts that a thread combines between two barriers. */
@@ -18,15 +19,9 @@ typedef struct share {
   int32_t result;      /* the same of the result, and in slots */
 } share;
 
-static int log2_of(int n) {
-  int digits = 0;
-  while (1 << digits < n) digits++;
-  return digits;
-}
-
 /* What is before the last factor of a number, a power of two, and what is in it. */
 static int32_t major_of(const sm_reduce_state *s, int32_t n, int factor) {
-  return op_number(s, SM_KOP_SHR, n, log2_of(factor));
+  return op_number(s, SM_KOP_SHR, n, sm_log2_above(factor));
 }
 static int32_t minor_of(const sm_reduce_state *s, int32_t n, int factor) {
   return op_number(s, SM_KOP_AND, n, factor - 1);
@@ -42,12 +37,12 @@ static int32_t position_of(const sm_reduce_state *s, int32_t place) {
 
 /* Of a round's leaves in COMBINE. */
 static int32_t place_of_leaf(const sm_reduce_state *s, int32_t leaf) {
-  return position_of(s, sm_reduce_reverse_digits(s, leaf, log2_of(s->form->parts)));
+  return position_of(s, sm_reduce_reverse_digits(s, leaf, sm_log2_above(s->form->parts)));
 }
 
 static int32_t place_of_lane(const sm_reduce_state *s, const share *own) {
   int blocks = count_blocks(s->form);
-  int32_t block = sm_reduce_reverse_digits(s, own->block, log2_of(blocks));
+  int32_t block = sm_reduce_reverse_digits(s, own->block, sm_log2_above(blocks));
   return position_of(s, op2(s, SM_KOP_ADD, op_number(s, SM_KOP_MUL, own->lane, blocks), block));
 }
 
@@ -252,7 +247,7 @@ static void put_partials(const sm_reduce_state *s, const share *own, int32_t rou
 static void combine_shuffled(const sm_reduce_state *s, const share *own, int n, sm_part *parts) {
   int shuffle = s->form->shuffle;
   int32_t is_first = op_number(s, SM_KOP_EQ, minor_of(s, s->share, shuffle), 0);
-  int32_t number_of_part = sm_reduce_reverse_digits(s, major_of(s, s->share, shuffle), log2_of(n));
+  int32_t number_of_part = sm_reduce_reverse_digits(s, major_of(s, s->share, shuffle), sm_log2_above(n));
   int32_t place = position_of(s, number_of_part);
   sm_kir_barrier(s->k);
   (void)sm_kir_for(s->k, number(s, 0), convert(s, SM_KOP_CAST, is_first, SMELT_I64), 1);

@@ -17,15 +17,9 @@ enum {
   FEW_RESIDENT_TEAMS = 64,   /* the same, of those that find their rows in the caches */
 };
 
-static int log2_above(int64_t n) {
-  int digits = 0;
-  while (((int64_t)1 << digits) < n) digits++;
-  return digits;
-}
-
 /* What a round has one or some of: blocks, in COMBINE leaves. */
 static int64_t count_needed(const sm_reduce_form *form, const sm_reduce_extents *extents) {
-  int64_t blocks = sm_round_up(extents->reduced, SM_TREE_BLOCK);
+  int64_t blocks = sm_ceil_div(extents->reduced, SM_TREE_BLOCK);
   if (form->stage == SM_REDUCE_COMBINE) return sm_reduce_groups(form, extents);
   return form->stage == SM_REDUCE_PARTIAL && blocks > form->group ? form->group : blocks;
 }
@@ -136,9 +130,9 @@ static void choose_team(sm_reduce_form *form, const sm_reduce_extents *extents, 
   int most = most_threads(profile);
   choose_team_vector(form, extents, vector);
   int64_t needed = count_needed(form, extents);
-  if (form->columns) form->abreast = 1 << log2_above(count_strips(form, extents));
+  if (form->columns) form->abreast = 1 << sm_log2_above(count_strips(form, extents));
   while (form->abreast * threads_of_one(form) > most) form->abreast /= 2;
-  form->levels = log2_above(needed + 1);
+  form->levels = sm_log2_above(needed + 1);
   int n = fit_team(form, size_team(form, needed, sm_reduce_work_items(form, extents), most), bytes, most);
   form->one_leaf = needed <= n;
   form->whole_blocks = form->stage != SM_REDUCE_COMBINE && is_whole(form, extents, n);
@@ -164,7 +158,7 @@ void sm_reduce_choose_team(sm_reduce_form *form, const sm_reduce_extents *extent
 }
 
 bool sm_reduce_are_few_teams(const sm_reduce_extents *extents, int passes) {
-  int64_t teams = extents->outer * sm_round_up(extents->inner, TEAM_COLUMNS);
+  int64_t teams = extents->outer * sm_ceil_div(extents->inner, TEAM_COLUMNS);
   bool resident = passes > 1 && extents->inner == 1;
   int64_t group = (int64_t)sm_reduce_choose_group(extents->inner) * SM_TREE_BLOCK;
   return teams < (resident ? FEW_RESIDENT_TEAMS : FEW_TEAMS) && extents->reduced > group;
